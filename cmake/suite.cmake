@@ -1,0 +1,130 @@
+# The architecture, held by the build: ranked libraries, programs made of parts, and their tests.
+include(GNUInstallDirs)
+
+option(CONSORT_TESTS "build unit tests, fuzz corpora and checks" ON)
+option(CONSORT_BENCH "build the benchmarks" OFF)
+option(CONSORT_SANITIZE "address and undefined behaviour sanitizers" OFF)
+option(CONSORT_FUZZ "libFuzzer targets instead of corpus runners (clang)" OFF)
+option(CONSORT_HARDEN "the flags of a release" OFF)
+set(CONSORT_BWRAP "" CACHE STRING "the one path of bubblewrap, instead of the system's usual ones")
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(suite_flags INTERFACE)
+target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
+	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers -Werror
+	-fno-omit-frame-pointer -fstack-protector-strong)
+target_compile_definitions(suite_flags INTERFACE _GNU_SOURCE)
+target_include_directories(suite_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR}
+	${CMAKE_BINARY_DIR}/include)
+if(CONSORT_HARDEN)
+	target_compile_options(suite_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+		-fstack-clash-protection -fcf-protection)
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		target_compile_options(suite_flags INTERFACE -ftrivial-auto-var-init=zero)
+	endif()
+	target_link_options(suite_flags INTERFACE -pie -Wl,-z,relro,-z,now,--as-needed)
+endif()
+
+# Everything is built with the sanitizers but what runs inside a sandbox (no LeakSanitizer there).
+add_library(suite_sanitize INTERFACE)
+if(CONSORT_SANITIZE)
+	target_compile_options(suite_sanitize INTERFACE -fsanitize=address,undefined
+		-fno-sanitize-recover=undefined)
+	target_link_options(suite_sanitize INTERFACE -fsanitize=address,undefined)
+	target_compile_definitions(suite_sanitize INTERFACE CONSORT_SANITIZED=1)
+endif()
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
+/* Made by CMake. */
+#ifndef SUITE_CONFIG_H
+#define SUITE_CONFIG_H
+#define SUITE_VERSION "@CONSORT_VERSION@"
+#define SUITE_BWRAP   "@CONSORT_BWRAP@"
+#define SUITE_LIBEXEC "@CMAKE_INSTALL_FULL_LIBEXECDIR@/consort"
+#endif
+]] @ONLY)
+
+# pkg(NAME MODULE): a library of the system, found once, as target pkg_NAME.
+function(pkg name module)
+	if(NOT TARGET pkg_${name})
+		pkg_check_modules(PKG_${name} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+		add_library(pkg_${name} INTERFACE)
+		target_link_libraries(pkg_${name} INTERFACE PkgConfig::PKG_${name})
+		set_target_properties(pkg_${name} PROPERTIES EXPORT_NAME pkg_${name})
+	endif()
+endfunction()
+
+# suite_test(LABEL FILE LIBRARY...): one cmocka program, ctest name unit.LABEL.NAME.
+function(suite_test label file)
+	if(NOT CONSORT_TESTS OR CONSORT_FUZZ)
+		return()
+	endif()
+	pkg(cmocka cmocka)
+	get_filename_component(base ${file} NAME_WE)
+	string(REGEX REPLACE "^test_" "" short ${base})
+	set(target test_${label}_${short})
+	add_executable(${target} ${file})
+	target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/test)
+	target_link_libraries(${target} PRIVATE suite_flags suite_sanitize ${ARGN} pkg_cmocka)
+	set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+	add_test(NAME unit.${label}.${short} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+	set_tests_properties(unit.${label}.${short} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+# suite_library(NAME RANK N PURPOSE "..." SOURCES ... DEPENDS ... PKGS ... TESTS ...)
+# A library of lib/. Its one public header is NAME.h; what it needs stands in DEPENDS, each of a
+# lower rank, or configuring stops here. PKGS are targets made by pkg().
+function(suite_library name)
+	cmake_parse_arguments(L "" "RANK;PURPOSE" "SOURCES;DEPENDS;PKGS;TESTS" ${ARGN})
+	foreach(needed IN LISTS L_DEPENDS)
+		get_property(rank GLOBAL PROPERTY suite_rank_${needed})
+		if("${rank}" STREQUAL "")
+			message(FATAL_ERROR "library ${name} depends on ${needed}, which is none or stands later")
+		endif()
+		if(NOT rank LESS L_RANK)
+			message(FATAL_ERROR "library ${name} of rank ${L_RANK} depends on ${needed} of rank ${rank}")
+		endif()
+	endforeach()
+	set_property(GLOBAL PROPERTY suite_rank_${name} ${L_RANK})
+	set_property(GLOBAL APPEND PROPERTY suite_libraries ${name})
+	set_property(GLOBAL PROPERTY suite_depends_${name} "${L_DEPENDS}")
+	set_property(GLOBAL PROPERTY suite_purpose_${name} "${L_PURPOSE}")
+
+	add_library(${name} STATIC ${L_SOURCES})
+	target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/lib FILES ${name}.h)
+	set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON OUTPUT_NAME consort_${name})
+	target_link_libraries(${name} PUBLIC suite_flags suite_sanitize ${L_DEPENDS} PRIVATE ${L_PKGS})
+	foreach(test IN LISTS L_TESTS)
+		suite_test(${name} test/${test} ${name})
+	endforeach()
+endfunction()
+
+# suite_plain(NAME SOURCES ...): a library's sources once more, without sanitizers, for programs that
+# run where those cannot (inside a sandbox).
+function(suite_plain name)
+	cmake_parse_arguments(P "" "" "SOURCES;DEPENDS" ${ARGN})
+	add_library(${name}_plain STATIC ${P_SOURCES})
+	target_link_libraries(${name}_plain PUBLIC suite_flags ${P_DEPENDS})
+endfunction()
+
+# suite_program(NAME MAIN main.c SOURCES ... DEPENDS ... PKGS ... TESTS ...)
+# A program: its sources as one library that its tests link too, and main.c.
+function(suite_program name)
+	cmake_parse_arguments(P "" "MAIN" "SOURCES;DEPENDS;PKGS;TESTS" ${ARGN})
+	add_library(${name}_parts STATIC ${P_SOURCES})
+	target_link_libraries(${name}_parts PUBLIC suite_flags suite_sanitize ${P_DEPENDS} PRIVATE ${P_PKGS})
+	add_executable(${name} ${P_MAIN})
+	target_link_libraries(${name} PRIVATE ${name}_parts)
+	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	foreach(test IN LISTS P_TESTS)
+		suite_test(${name} test/${test} ${name}_parts)
+	endforeach()
+endfunction()

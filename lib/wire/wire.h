@@ -1,0 +1,57 @@
+#ifndef WIRE_WIRE_H
+#define WIRE_WIRE_H
+/*
+ * wire: JSON Lines on a stream (agent spec 2.1, 2.2): lines in under a cap, packets out under a cap.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error/error.h"
+#include "loop/loop.h"
+#include "text/text.h"
+
+enum {
+	WIRE_LINE_MAX_BYTES = 1024 * 1024,       /* spec 2.1, the newline counts */
+	WIRE_OUT_PACKETS_MAX = 64,               /* spec 2.2 */
+	WIRE_OUT_BYTES_MAX = 2 * 1024 * 1024,    /* spec 2.2 */
+};
+
+/* Splits bytes into lines, whatever the chunks. Pure: no I/O. */
+struct wire_lines {
+	struct buf partial;
+	size_t max_bytes;
+	bool broken; /* a line passed the cap: nothing more comes out */
+};
+void wire_lines_init(struct wire_lines *w, size_t max_bytes);
+void wire_lines_release(struct wire_lines *w);
+/* Calls line() for each whole line, without its newline; stops early when line() returns false (the rest
+ * of the chunk is dropped: the owner is closing). -1 with ERROR_LIMIT when a line is too long. */
+int wire_lines_put(struct wire_lines *w, const char *p, size_t len, bool (*line)(void *arg, struct str line),
+	void *arg, struct error *err);
+/* Bytes of a line that has not ended. */
+size_t wire_lines_pending(const struct wire_lines *w);
+
+/*
+ * A peer on a stream. line() gets each whole line; closed() once: the peer left, a line was too long
+ * (ERROR_LIMIT), an unterminated line at the end (ERROR_INVALID), or the out queue was full (ERROR_TOO_LONG
+ * is not used: WIRE_SLOW). After closed() only wire_peer_free is of use.
+ */
+extern const struct error_kind WIRE_SLOW; /* slow_reader */
+struct wire_peer;
+struct wire_callbacks {
+	void (*line)(void *arg, struct str line);
+	void (*closed)(void *arg, const struct error *err); /* err NULL: a clean end */
+};
+struct wire_peer *wire_peer_new(struct loop *l, int fd, int write_fd, const struct wire_callbacks *cb, void *arg);
+/* Queues one packet: the line and a newline. When the queue's packets or bytes are over their caps the
+ * peer is closed (closed() follows in the next round) and -1 is returned. */
+int wire_peer_send(struct wire_peer *p, struct str line);
+void wire_peer_pause(struct wire_peer *p);  /* no line() until resumed; lines already read wait */
+void wire_peer_resume(struct wire_peer *p);
+/* Sends what is queued, then ends; closed() follows. At most 1 s. */
+void wire_peer_finish(struct wire_peer *p);
+size_t wire_peer_queued_packets(const struct wire_peer *p);
+void wire_peer_free(struct wire_peer *p); /* closes at once, no callback; NULL does nothing */
+
+#endif
