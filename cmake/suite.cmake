@@ -17,6 +17,13 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
+# A compiler cache makes the second of several builds of one tree quick; nothing depends on it.
+find_program(SUITE_CCACHE ccache)
+mark_as_advanced(SUITE_CCACHE)
+if(SUITE_CCACHE AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
+	set(CMAKE_C_COMPILER_LAUNCHER ${SUITE_CCACHE})
+endif()
+
 add_library(suite_flags INTERFACE)
 target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers -Werror
@@ -52,15 +59,34 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
 #endif
 ]] @ONLY)
 
+# The oldest release of each library that is supported: what Debian 12 has. Configuring stops at an older one.
+set(SUITE_MINIMUM_libuv 1.44.2)
+set(SUITE_MINIMUM_sqlite3 3.40.1)
+set(SUITE_MINIMUM_libseccomp 2.5.4)
+set(SUITE_MINIMUM_cmocka 1.1.5)
+set(SUITE_MINIMUM_jansson 2.14)
+
 # pkg(NAME MODULE): a library of the system, found once, as target pkg_NAME.
 function(pkg name module)
 	if(NOT TARGET pkg_${name})
-		pkg_check_modules(PKG_${name} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+		set(wanted ${module})
+		if(DEFINED SUITE_MINIMUM_${module})
+			set(wanted "${module}>=${SUITE_MINIMUM_${module}}")
+		endif()
+		pkg_check_modules(PKG_${name} REQUIRED QUIET IMPORTED_TARGET GLOBAL ${wanted})
 		add_library(pkg_${name} INTERFACE)
 		target_link_libraries(pkg_${name} INTERFACE PkgConfig::PKG_${name})
 		set_target_properties(pkg_${name} PROPERTIES EXPORT_NAME pkg_${name})
 	endif()
 endfunction()
+
+# What every test runs with: the sanitizers strict and talkative, and no home it could write into.
+set(SUITE_TEST_ENVIRONMENT
+	"ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:abort_on_error=0"
+	"UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
+	"HOME=/nonexistent")
+set(SUITE_TEST_TIMEOUT_S 120 CACHE STRING "seconds one test may take")
+mark_as_advanced(SUITE_TEST_TIMEOUT_S)
 
 # suite_test(LABEL FILE LIBRARY...): one cmocka program, ctest name unit.LABEL.NAME.
 function(suite_test label file)
@@ -76,7 +102,8 @@ function(suite_test label file)
 	target_link_libraries(${target} PRIVATE suite_flags suite_sanitize ${ARGN} pkg_cmocka)
 	set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 	add_test(NAME unit.${label}.${short} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-	set_tests_properties(unit.${label}.${short} PROPERTIES LABELS unit TIMEOUT 120)
+	set_tests_properties(unit.${label}.${short} PROPERTIES LABELS unit TIMEOUT ${SUITE_TEST_TIMEOUT_S}
+		ENVIRONMENT "${SUITE_TEST_ENVIRONMENT}")
 endfunction()
 
 # suite_library(NAME RANK N PURPOSE "..." SOURCES ... DEPENDS ... PKGS ... TESTS ...)
@@ -119,6 +146,8 @@ endfunction()
 # A program: its sources as one library that its tests link too, and main.c.
 function(suite_program name)
 	cmake_parse_arguments(P "" "MAIN" "SOURCES;DEPENDS;PKGS;TESTS" ${ARGN})
+	set_property(GLOBAL APPEND PROPERTY suite_programs ${name})
+	set_property(GLOBAL PROPERTY suite_depends_${name} "${P_DEPENDS}")
 	add_library(${name}_parts STATIC ${P_SOURCES})
 	target_link_libraries(${name}_parts PUBLIC suite_flags suite_sanitize ${P_DEPENDS} PRIVATE ${P_PKGS})
 	add_executable(${name} ${P_MAIN})
