@@ -1,0 +1,282 @@
+#ifndef AGENT_IO_STORE_H
+#define AGENT_IO_STORE_H
+/*
+ * The store: every bot, turn, item, call and event, durable before it takes effect (spec 4).
+ *
+ * One worker thread owns the writing connection. It takes a job plus whatever else is queued, up to 32,
+ * runs each in a savepoint of one transaction, commits once, then answers every job: group commit. A job
+ * that fails rolls back alone; a failed COMMIT fails them all. A reader thread owns a query-only
+ * connection. run() is called on those threads and touches only its arg; done() is called on the loop.
+ *
+ * Events a job recorded are handed to the publisher on the loop, in commit order, right before that job's
+ * done(): so a job that reads "everything after cursor N" and a done() that goes live miss nothing and see
+ * nothing twice (spec 2.4).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/core/bot.h"
+#include "clock/clock.h"
+#include "db/db.h"
+#include "error/error.h"
+#include "loop/loop.h"
+#include "mem/mem.h"
+#include "text/text.h"
+
+extern const struct error_kind STORE_OWNED;            /* store_already_owned, exit 75 */
+extern const struct error_kind STORE_BOT_NOT_FOUND;    /* bot_not_found */
+extern const struct error_kind STORE_BOT_EXISTS;       /* bot_exists */
+extern const struct error_kind STORE_BOT_BUSY;         /* bot_busy */
+extern const struct error_kind STORE_ACTIVE_LIMIT;     /* active_agent_limit */
+extern const struct error_kind STORE_PENDING_LIMIT;    /* pending_limit */
+extern const struct error_kind STORE_IDEMPOTENCY;      /* idempotency_conflict */
+extern const struct error_kind STORE_BUDGET;           /* budget_exhausted */
+extern const struct error_kind STORE_CREATOR;          /* creator_not_found */
+extern const struct error_kind STORE_TURN_NOT_FOUND;   /* turn_not_found */
+extern const struct error_kind STORE_STALE_TURN;       /* stale_turn */
+extern const struct error_kind STORE_NODE_NOT_FOUND;   /* node_not_in_history */
+extern const struct error_kind STORE_ARTIFACT_NOT_FOUND; /* artifact_not_found */
+extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required */
+extern const struct error_kind STORE_EVENT_TOO_LARGE;  /* event_page_item_limit */
+
+struct store;
+struct store_tx;   /* a writing job's hold on the store */
+struct store_view; /* a reading job's */
+
+struct store_event {
+	int64_t id;    /* the cursor */
+	int64_t bot;   /* 0: none */
+	struct str bot_name;
+	int64_t turn;  /* 0: none */
+	struct str kind;
+	struct str data; /* JSON object text */
+};
+
+struct store_identity {
+	char lineage[17];  /* 16 hex digits, drawn when the store was made */
+	char identity[33]; /* 32 hex digits, binds the physical file too */
+	int schema;
+};
+
+/* What open found and mended (spec 3.5). */
+struct store_recovery {
+	int64_t interrupted_turns;
+	int64_t unknown_calls;
+	int64_t ready_turns; /* queued turns that may start now */
+};
+
+struct store_options {
+	const char *path; /* canonical */
+	struct loop *loop;
+	const struct clock *clock;
+	/* Called on the loop for every committed event, in order; e dies with the call. */
+	void (*published)(void *arg, const struct store_event *e);
+	void *arg;
+};
+/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates and recovers in one transaction,
+ * starts the threads. */
+int store_open(const struct store_options *o, struct store **ret, struct store_recovery *ret_recovery,
+	struct error *err);
+/* Finishes queued jobs, closes. Their done() calls are dropped unless the loop still runs. Blocks. */
+void store_close(struct store *s);
+const struct store_identity *store_identity(const struct store *s);
+
+struct store_counts {
+	int64_t jobs, groups, reads, queued_jobs;
+	int64_t group_sizes[6]; /* 1, 2-3, 4-7, 8-15, 16-31, 32 */
+	int64_t file_bytes, wal_bytes;
+};
+void store_counts(struct store *s, struct store_counts *ret);
+
+void store_write(struct store *s, int (*run)(struct store_tx *tx, void *arg, struct error *err),
+	void (*done)(void *arg, int rc, const struct error *err), void *arg);
+void store_read(struct store *s, int (*run)(struct store_view *v, void *arg, struct error *err),
+	void (*done)(void *arg, int rc, const struct error *err), void *arg);
+struct store_view *store_tx_view(struct store_tx *tx); /* reading inside a writing job */
+
+/*
+ * Bots. Everything that comes out lives in the arena given.
+ */
+struct store_create {
+	struct str name;
+	struct bot_settings set;
+	struct str provider, family;
+	struct str created_by; /* absent: none */
+	int64_t created_by_id;
+};
+/* Inserts the bot and its `created` event. STORE_BOT_EXISTS, STORE_CREATOR. */
+int store_bot_create(struct store_tx *tx, const struct store_create *c, struct arena *a, struct bot *ret,
+	struct error *err);
+int store_bot_get(struct store_view *v, struct str name, struct arena *a, struct bot *ret, struct error *err);
+int store_bot_get_id(struct store_view *v, int64_t id, struct arena *a, struct bot *ret, struct error *err);
+/* By name, after `after` (absent: from the start); at most `limit`. Without instructions. */
+int store_bot_list(struct store_view *v, struct str after, int limit, struct arena *a, struct bot **ret,
+	size_t *ret_count, struct error *err);
+/* Replaces all settings (the caller read, changed and checked them in the same job) and records
+ * `configured`. */
+int store_bot_configure(struct store_tx *tx, const struct bot *b, struct error *err);
+
+/*
+ * Turns.
+ */
+enum turn_status {
+	TURN_QUEUED, TURN_READY, TURN_RUNNING, TURN_WAITING, TURN_PACED,
+	TURN_COMPLETED, TURN_FAILED, TURN_INTERRUPTED, TURN_STEERED,
+};
+extern const char *const turn_status_names[]; /* by enum, NULL-terminated */
+static inline bool turn_status_final(enum turn_status s)
+{
+	return s >= TURN_COMPLETED;
+}
+enum delivery { DELIVERY_REJECT, DELIVERY_QUEUE };
+extern const char *const delivery_names[]; /* NULL-terminated */
+
+struct store_turn {
+	int64_t id, bot;
+	struct str bot_name, request_id, prompt;
+	enum turn_status status;
+	struct str workspace, model;
+	struct str from_bot;   /* the sender, absent: the person */
+	int64_t from_bot_id, from_turn;
+	struct str error, detail; /* of a finished one, may be absent */
+	int64_t checkpoint;    /* node id */
+	int64_t input_tokens, output_tokens, cached_input_tokens;
+	int64_t rounds, started_ms, finished_ms;
+};
+
+struct store_submit {
+	struct str bot;
+	int64_t bot_id;        /* 0: not asked */
+	struct str request_id, prompt, workspace, model; /* workspace, model absent: the bot's */
+	enum delivery delivery;
+	struct str from_bot;
+	int64_t from_bot_id, from_turn;
+	bool may_start;        /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
+	int64_t pending_max, pending_max_bytes; /* of queued turns; 0: none */
+	/* Makes the user item's JSON for the bot's family out of the prompt; on the worker thread. */
+	struct str (*user_item)(struct arena *a, const struct store_turn *t);
+};
+struct store_submitted {
+	struct store_turn turn;
+	struct bot bot;        /* as after the commit */
+	bool duplicate;
+	bool started;          /* running now: the slot is used */
+	int64_t cursor;        /* of the last event recorded, 0 for a duplicate */
+};
+/* Admission (spec 3.3): idempotency by (bot, request_id) first, then budget, delivery, limits. Starting
+ * records the user node, `accepted`, and makes the bot busy; queueing records `queued`. */
+int store_turn_submit(struct store_tx *tx, const struct store_submit *s, struct arena *a,
+	struct store_submitted *ret, struct error *err);
+/* Starts the oldest `ready` turn of all bots. *ret_found false: there is none. `user_item` as above. */
+int store_turn_start_ready(struct store_tx *tx, struct str (*user_item)(struct arena *, const struct store_turn *),
+	struct arena *a, struct store_turn *ret_turn, struct bot *ret_bot, bool *ret_found, struct error *err);
+
+struct store_usage {
+	int64_t input_tokens, output_tokens, cached_input_tokens, sent_ms;
+};
+struct store_call {
+	struct str call_id, name, arguments; /* arguments: JSON text */
+	size_t item;                         /* index of the item that holds it */
+	const struct gate *gates;            /* that must allow it; count 0: no verdict needed */
+	size_t gate_count;
+};
+/* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and one
+ * `approval_requested` for those with gates. *ret_nodes: node id of each item, in the arena. */
+struct store_append {
+	int64_t bot, turn;
+	const struct str *items;
+	size_t item_count;
+	struct store_usage usage;
+	const struct store_call *calls;
+	size_t call_count;
+};
+int store_append(struct store_tx *tx, const struct store_append *ap, struct arena *a, int64_t **ret_nodes,
+	int64_t *ret_announced_ms, struct error *err);
+/* Announces calls again (or for the first time) with a new request number each; drops earlier verdicts.
+ * calls[i].item is not used. *ret_requests in the arena. */
+int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_call *calls, size_t count,
+	struct arena *a, int64_t **ret_requests, int64_t *ret_announced_ms, struct error *err);
+
+struct store_verdict {
+	struct str tag, by, reason;
+	bool allow;
+	int64_t at_ms, waited_ms, request;
+};
+/* Marks a call `executing` with the verdicts that allowed it; event `tool_started`. */
+int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
+	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed, struct error *err);
+
+struct store_artifact {
+	struct str stream; /* "stdout", "stderr" */
+	struct str bytes;
+};
+struct store_result {
+	struct str call_id;
+	struct str item;       /* the result item for the conversation */
+	const struct store_artifact *artifacts;
+	size_t artifact_count;
+	const struct store_verdict *verdicts; /* of a denied call */
+	size_t verdict_count;
+	bool denied, cancelled, outcome_unknown;
+	struct str note;       /* short, for the event: may be absent */
+};
+/* The result node, artifacts, call `completed`; event `tool_completed`. */
+int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_result *r,
+	int64_t *ret_node, struct error *err);
+
+struct store_finish {
+	int64_t bot, turn;
+	enum turn_status status; /* a final one */
+	struct str error, detail;
+	/* Makes a result item for calls that never ran; on the worker thread. */
+	struct str (*result_item)(struct arena *a, struct str call_id, struct str output);
+};
+struct store_finished {
+	bool next_ready; /* the bot's next queued turn became `ready` */
+};
+/* Gives every call without a result one: planned → {"error":"cancelled"}, executing → tool_outcome_unknown;
+ * then status, checkpoint, `turn_finished`, and the bot's next queued turn becomes `ready`. */
+int store_turn_finish(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
+	struct error *err);
+/* Ends a turn that has not started (queued or ready) as interrupted/cancelled; STORE_STALE_TURN when it has. */
+int store_turn_cancel_queued(struct store_tx *tx, int64_t bot, int64_t turn, struct error *err);
+
+int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a, struct store_turn *ret,
+	struct error *err);
+/* Of one bot after turn id `after`, oldest first; prompts are cut to PREVIEW_MAX_BYTES. */
+int store_turn_list(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
+	struct store_turn **ret, size_t *ret_count, struct error *err);
+/* The text of the turn's last assistant item (spec 2.3 `result`), by the reader given; absent when none. */
+int store_turn_last_item(struct store_view *v, int64_t bot, int64_t turn, struct arena *a, struct str *ret_item,
+	struct error *err);
+int store_queued_counts(struct store_view *v, int64_t *ret_turns, int64_t *ret_bytes, struct error *err);
+
+/*
+ * Reading.
+ */
+/* Events of one bot (bot 0: of all) after the cursor, at most limit and about PAGE_MAX_BYTES. *ret_more:
+ * the page ended before the events did. */
+int store_events(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
+	struct store_event **ret, size_t *ret_count, bool *ret_more, struct error *err);
+/* The newest cursor. */
+int store_cursor(struct store_view *v, int64_t *ret, struct error *err);
+
+struct store_node {
+	int64_t id, turn;
+	struct str item; /* absent where only ids were asked for */
+};
+/* The bot's lineage from node `from` (0: its head), newest first, at most limit nodes with id >= min_node.
+ * *ret_next: where the next page starts, 0 at the end. */
+int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_node, int limit,
+	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count, int64_t *ret_next,
+	struct error *err);
+/* Items of nodes that must belong to the bot's lineage (STORE_NODE_NOT_FOUND). */
+int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count, struct arena *a,
+	struct store_node **ret, struct error *err);
+/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first. */
+int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items, struct arena *a,
+	struct store_node **ret, size_t *ret_count, struct error *err);
+int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id, struct str stream,
+	struct arena *a, struct str *ret_bytes, struct error *err);
+
+#endif

@@ -1,0 +1,124 @@
+#ifndef AGENT_TOOL_TOOL_H
+#define AGENT_TOOL_TOOL_H
+/*
+ * Tools: what a model can call (spec 5). One file per tool, each exporting one const entry; the table is in
+ * tool/table.c.
+ *
+ * A call goes: tool_prepare (arguments against the schema; nothing recorded before they hold) → tool_judge
+ * (where would it run?) → verdicts, by the caller → tool_start → done() with a result → tool_run_free.
+ * Results are redacted before they leave this layer.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/bot.h"
+#include "error/error.h"
+#include "guard/guard.h"
+#include "json/json.h"
+#include "loop/loop.h"
+#include "mem/mem.h"
+#include "sandbox/sandbox.h"
+#include "secret/secret.h"
+#include "text/text.h"
+
+extern const struct error_kind TOOL_INVALID_ARGUMENTS; /* invalid_tool_arguments */
+extern const struct error_kind TOOL_NOT_AVAILABLE;     /* tool_not_available */
+extern const struct error_kind TOOL_UNKNOWN;           /* unknown_tool */
+extern const struct error_kind TOOL_WORKSPACE_MISSING; /* workspace_missing: it vanished */
+extern const struct error_kind TOOL_NO_GATE;           /* sandbox_no_gate */
+extern const struct error_kind TOOL_REFUSED_PATH;      /* protected_path: refused whatever a gate says */
+
+/* What tools need of the daemon; one, for its whole life. */
+struct tool_host {
+	struct loop *loop;
+	struct sandbox *sandbox;
+	const struct secret_set *secrets;
+	char *const *env;            /* of a bot's commands, provider keys withheld already */
+	const char *writer;          /* path of consort-write */
+	const char *supervisor;      /* path of consort-supervise */
+	const char *socket;          /* the daemon's own: AGENT_SOCKET of commands outside the sandbox */
+	const char *program;         /* path of agent: AGENT_BIN */
+	const struct guard_id *never; /* files this process must not open (the store) */
+	size_t never_count;
+	/* Reads an artifact for `read`: asynchronous, done on the loop; see tool/read.c. */
+	void (*artifact)(void *arg, int64_t bot, struct str reference, void *run,
+		void (*done)(void *run, struct str bytes, const struct error *err));
+	void *artifact_arg;
+};
+
+/* One call of one turn; lives until the run is freed. */
+struct tool_context {
+	const struct tool_host *host;
+	const struct bot *bot;
+	struct str workspace;        /* of the turn, canonical; absent when the bot has none */
+	struct str model;
+	int64_t turn;
+	struct str call_id;
+};
+
+enum tool_reach {
+	TOOL_IN_DAEMON, /* not confined by the sandbox and not judged by it: read, echo */
+	TOOL_CONFINED,  /* runs inside the bot's sandbox */
+	TOOL_LEAVES,    /* would run outside the bot's sandbox */
+	TOOL_OUTSIDE,   /* the bot has no sandbox */
+};
+struct tool_judgement {
+	enum tool_reach reach;
+	const char *why;       /* for TOOL_LEAVES: "require_escalated", "outside_writable_folders", "protected" */
+	struct str paths[4];   /* the first real paths concerned, in the arena */
+	size_t path_count;
+	struct str justification; /* what the model said, or absent */
+};
+
+struct tool_artifact {
+	struct str stream, bytes;
+};
+/* Lives until the run is freed. */
+struct tool_result {
+	struct str output; /* the text for the model; JSON where the spec says so */
+	bool failed;       /* an error, a non-zero exit, a timeout: later gated calls are announced again */
+	bool cancelled;
+	struct tool_artifact artifacts[2];
+	size_t artifact_count;
+};
+typedef void (*tool_done)(void *arg, const struct tool_result *r);
+
+struct tool_run; /* each tool's own; freed through its entry */
+struct tool {
+	const char *name, *description;
+	const char *parameters;           /* JSON Schema, as the model is shown it */
+	const struct json_field *fields;  /* the same, for decoding: unknown members are refused */
+	size_t field_count, args_size;
+	bool confined;                    /* one of those the sandbox confines (AG-233) */
+	/* Checks that a table cannot say; may be NULL. */
+	int (*check)(const void *args, struct error *err);
+	/* Where the call would run. Blocking but brief (path walks). NULL: TOOL_IN_DAEMON. */
+	int (*judge)(const struct tool_context *c, struct arena *a, const void *args, struct tool_judgement *ret,
+		struct error *err);
+	/* `outside`: run it unconfined although the bot has a sandbox (it was allowed to). done() never comes
+	 * inside start. An error here is a result too: the caller makes it one. */
+	int (*start)(const struct tool_context *c, struct arena *a, const void *args, bool outside, tool_done done,
+		void *arg, struct tool_run **ret, struct error *err);
+	void (*cancel)(struct tool_run *r); /* done() follows, with .cancelled */
+	void (*free)(struct tool_run *r);   /* no done() afterwards; ends what still runs */
+};
+
+/* NULL-terminated; in the order the model is shown them. */
+extern const struct tool *const tool_table[];
+const struct tool *tool_find(struct str name); /* NULL */
+
+/* Parses and checks arguments; *ret_args in the arena. TOOL_INVALID_ARGUMENTS. */
+int tool_prepare(const struct tool *t, struct arena *a, struct str arguments, const void **ret_args,
+	struct error *err);
+/* {"error":CODE,"detail":TEXT}, redacted, in the arena. */
+struct str tool_error_output(const struct tool_host *h, struct arena *a, const struct error *err);
+
+/* The sandbox policy of a context, in the arena. */
+const struct sandbox_policy *tool_policy(const struct tool_context *c, struct arena *a);
+/* The environment of a command: the host's, AGENT_* of this call, AGENT_SOCKET. In the arena. */
+char **tool_environ(const struct tool_context *c, struct arena *a, bool outside);
+/* Resolves a path argument against the workspace. */
+int tool_resolve(const struct tool_context *c, struct str path, struct guard_path *ret, struct error *err);
+
+#endif
