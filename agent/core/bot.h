@@ -76,8 +76,9 @@ int bot_check_name(struct str name, const char *what, struct error *err);
 /* Splits PROVIDER/MODEL at the first slash (spec 8.1). */
 int bot_split_model(struct str reference, struct str *ret_provider, struct str *ret_model, struct error *err);
 
-/* Reads `gates`: an array of {tag, tools, expire_ms|null}. Tools must be among `tools` by name (others are
- * dropped silently when `intersect`). Same tag twice is BOT_INVALID_GATE. Lives in `a`. */
+/* Reads `gates`: an array of {tag, tools, expire_ms|null}. Everything wrong is BOT_INVALID_GATE and names the
+ * place: a tag twice, a tool twice in one gate, what is no name. Whether the tools exist and are the bot's
+ * is the caller's to say. Lives in `a`. */
 int bot_read_gates(struct arena *a, const struct json *gates, struct gate **ret, size_t *ret_count,
 	struct error *err);
 void bot_write_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count);

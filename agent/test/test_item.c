@@ -1,0 +1,141 @@
+/*
+ * Items: what is written reads back as it was, and nothing else is an item.
+ */
+#include "agent/core/item.h"
+
+#include "testing.h"
+
+static void user_and_result_read_back(void **state)
+{
+	static const struct {
+		const char *name;
+		struct str text;
+	} rows[] = {
+		{"plain",            {"hello", 5}                    },
+		{"empty",            {"", 0}                         },
+		{"quotes and lines", {"say \"hi\"\n\tto \\ them", 19}},
+		{"a NUL inside",     {"a\0b", 3}                     },
+		{"UTF-8",            {"gr\xc3\xbc\xc3\x9f", 6}       },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(arena) struct arena a = {0};
+		struct error err = ERROR_INIT;
+		struct item it;
+
+		assert_ok(item_read(&a, item_user(&a, rows[i].text), &it, &err), &err);
+		assert_int_equal(it.role, ITEM_USER);
+		assert_true(str_eq(it.text, rows[i].text));
+		assert_ok(
+			item_read(&a, item_result(&a, STR("r1-1"), rows[i].text), &it, &err), &err);
+		assert_int_equal(it.role, ITEM_RESULT);
+		assert_true(str_eq(it.text, rows[i].text));
+		assert_true(str_is(it.call_id, "r1-1"));
+	}
+}
+
+static void assistant_reads_back(void **state)
+{
+	static const struct item_call calls[] = {
+		{{"r1-1", 4}, {"shell", 5}, {"{\"command\":\"true\"}", 18}},
+		{{"r1-2", 4}, {"echo", 4},  {"not json {", 10}            },
+	};
+	_cleanup_(arena) struct arena a = {0};
+	struct error err = ERROR_INIT;
+	struct str made;
+	struct item it;
+
+	(void)state;
+	made = item_assistant(&a, STR("doing"), calls, 2);
+	assert_ok(item_read(&a, made, &it, &err), &err);
+	assert_int_equal(it.role, ITEM_ASSISTANT);
+	assert_true(str_is(it.text, "doing"));
+	assert_int_equal(it.call_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(str_eq(it.calls[i].call_id, calls[i].call_id));
+		assert_true(str_eq(it.calls[i].name, calls[i].name));
+		assert_true(str_eq(it.calls[i].arguments, calls[i].arguments));
+	}
+	assert_ok(item_read(&a, item_assistant(&a, STR(""), calls, 1), &it, &err), &err);
+	assert_null(it.text.p);
+	assert_ok(item_read(&a, item_assistant(&a, STR(""), NULL, 0), &it, &err), &err);
+	assert_non_null(it.text.p);
+	assert_int_equal(it.call_count, 0);
+}
+
+static void bytes_are_those_of_the_chat_family(void **state)
+{
+	static const struct item_call call = {
+		{"c",    1},
+                {"echo", 4},
+                {"{}",   2}
+        };
+	_cleanup_(arena) struct arena a = {0};
+
+	(void)state;
+	assert_true(str_is(item_user(&a, STR("hi")), "{\"role\":\"user\",\"content\":\"hi\"}"));
+	assert_true(str_is(item_result(&a, STR("c"), STR("ok")),
+		"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"ok\"}"));
+	assert_true(str_is(item_assistant(&a, STR(""), &call, 1),
+		"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\","
+		"\"type\":\"function\",\"function\":{\"name\":\"echo\",\"arguments\":\"{}\"}}]}"));
+}
+
+static void what_is_no_item_is_refused(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"role\":\"user\"}",
+		"{\"role\":\"user\",\"content\":null}",
+		"{\"role\":\"user\",\"content\":[1]}",
+		"{\"role\":\"system\",\"content\":\"x\"}",
+		"{\"role\":\"tool\",\"content\":\"x\"}",
+		"{\"role\":\"user\",\"content\":\"x\",\"tool_call_id\":\"c\"}",
+		"{\"role\":\"user\",\"content\":\"x\",\"name\":\"n\"}",
+		"{\"role\":\"assistant\",\"content\":null}",
+		"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[]}",
+		"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\"}]}",
+		"{\"role\":\"assistant\",\"content\":5,\"tool_calls\":[{\"id\":\"c\",\"type\":"
+		"\"function\","
+		"\"function\":{\"name\":\"n\",\"arguments\":\"\"}}]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(arena) struct arena a = {0};
+		struct error err = ERROR_INIT;
+		struct item it = {.call_count = 77};
+
+		if (item_read(&a, str_from(rows[i]), &it, &err) != -1)
+			fail_msg("'%s' was taken for an item", rows[i]);
+		assert_true(err.kind != NULL);
+		assert_int_equal(it.call_count, 77);
+	}
+}
+
+static void the_senders_line_comes_first(void **state)
+{
+	_cleanup_(arena) struct arena a = {0};
+	struct str s = item_from_bot(
+		&a, STR("scout"), 7, 12, STR("[message from bot boss (id 1), turn 1]\nhi"));
+
+	(void)state;
+	assert_true(str_is(s, "[message from bot scout (id 7), turn 12]\n"
+			      "[message from bot boss (id 1), turn 1]\nhi"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(user_and_result_read_back),
+		cmocka_unit_test(assistant_reads_back),
+		cmocka_unit_test(bytes_are_those_of_the_chat_family),
+		cmocka_unit_test(what_is_no_item_is_refused),
+		cmocka_unit_test(the_senders_line_comes_first),
+	};
+
+	return cmocka_run_group_tests_name("item", tests, NULL, NULL);
+}
