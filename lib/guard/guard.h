@@ -24,7 +24,8 @@ extern const struct error_kind GUARD_NOT_FOUND;      /* file_not_found */
 extern const struct error_kind GUARD_NOT_REGULAR;    /* file_not_regular: also files of procfs (AG-176) */
 extern const struct error_kind GUARD_TOO_LARGE;      /* file_too_large */
 extern const struct error_kind GUARD_CHANGED;        /* path_changed: a link took a part's place */
-extern const struct error_kind GUARD_DENIED;         /* permission_denied: the file's own mode */
+extern const struct error_kind GUARD_DENIED;       /* permission_denied: the mode of a file or folder, or a read-only mount */
+extern const struct error_kind GUARD_FILE_CHANGED; /* file_changed: not what the caller expected */
 
 /* Where a path really lies: every link followed, parts that do not exist yet taken as they are. */
 struct guard_path {
@@ -68,5 +69,27 @@ int guard_read(const struct guard_path *p, size_t max_bytes, const struct guard_
 int guard_publish(const struct guard_path *p, struct str content, bool make_parents, struct error *err);
 /* Removes a regular file by its resolved path. */
 int guard_unlink(const struct guard_path *p, struct error *err);
+
+/* What the caller read before it decided to write: an edit must not undo somebody's newer change. */
+enum guard_expect_kind { GUARD_EXPECT_ANYTHING, GUARD_EXPECT_ABSENT, GUARD_EXPECT_SAME };
+struct guard_expect {
+	enum guard_expect_kind kind;
+	dev_t dev; /* this and the rest: for GUARD_EXPECT_SAME */
+	ino_t ino;
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+};
+struct guard_expect guard_expect_stat(const struct stat *st); /* GUARD_EXPECT_SAME as st */
+struct guard_write {
+	bool make_parents;
+	mode_t new_mode; /* exactly this mode for a file that is not there yet; 0: 0666 & ~umask */
+	struct guard_expect expect;
+};
+/* guard_publish under conditions: GUARD_FILE_CHANGED when the file is not what `expect` says, looked at
+ * by handle and, where the file system can exchange two names, after the fact as well, in which case the
+ * other one is put back. */
+int guard_publish_as(const struct guard_path *p, struct str content, const struct guard_write *how,
+	struct error *err);
+int guard_unlink_as(const struct guard_path *p, const struct guard_expect *expect, struct error *err);
 
 #endif

@@ -59,11 +59,22 @@ int sandbox_check_roots(const struct sandbox *s, const struct sandbox_policy *p,
  * A prepared command: program, argument list and descriptors for proc_spawn. Protected names that do not
  * exist are covered by placeholders (trap 4), which sandbox_command_free removes again where no other
  * command uses them and they are as they were made. Keep it until the command has ended.
+ *
+ * Every writable folder is handed over as a descriptor, so that no link put in its place between the
+ * check and the mount is followed: ALL of `fds` must be given to proc_spawn under their numbers
+ * (bubblewrap refuses to start otherwise). It closes them before the inner command runs. `fds` holds
+ * the filter too; seccomp_fd and seccomp_as say which one it is.
  */
+struct sandbox_fd {
+	int fd, as; /* the layout of struct proc_fd */
+};
+enum { SANDBOX_FD_FIRST = 64 }; /* numbers from here on are the sandbox's; below is the caller's room */
 struct sandbox_command {
 	const char *program;
 	char **argv;      /* NULL-terminated; the inner command stands at its end */
-	int seccomp_fd;   /* give as the same number, see argv; rewound for each use */
+	const struct sandbox_fd *fds;
+	size_t fd_count;
+	int seccomp_fd;   /* an open file of its own, so that no two commands share a read position */
 	int seccomp_as;
 	struct sandbox_use *use; /* internal */
 };
