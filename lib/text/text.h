@@ -1,7 +1,7 @@
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H
 /*
- * text: borrowed strings, buffers that grow up to a ceiling, UTF-8, numbers and durations.
+ * text: borrowed strings, buffers that grow up to a ceiling, UTF-8, numbers.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -53,7 +53,8 @@ struct str str_cut(struct str s, size_t max);
 /*
  * A byte buffer that grows up to the ceiling it was born with. An append that would pass it changes
  * nothing, marks the buffer full and returns -1; later appends fail too, so one check at the end does.
- * data is always NUL-terminated once anything was appended. The owner calls buf_release.
+ * data is always NUL-terminated once anything was appended. What is appended must not lie in the buffer
+ * itself. The owner calls buf_release.
  */
 struct buf {
 	char *data;
