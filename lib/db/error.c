@@ -48,7 +48,16 @@ int db_error(struct error *err, int code, int sys)
 	return -1;
 }
 
-int db_error_last(struct error *err, sqlite3 *handle, int code)
+int db_error_last(struct error *err, int code)
 {
-	return db_error(err, code, handle ? sqlite3_system_errno(handle) : 0);
+	return db_error(err, code, db_sys_of(code));
+}
+
+/* SQLite remembers an errno itself, but not that of a failed COMMIT: there it keeps an older one.
+ */
+int db_sys_of(int code)
+{
+	int primary = code & 0xff;
+
+	return primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN ? errno : 0;
 }

@@ -23,7 +23,8 @@ enum {
 	MAKE_TRIES_MAX = 2,
 };
 
-/* SQLite derives these names itself; the rollback journal exists before WAL mode is on. */
+/* The log first. SQLite derives these names itself; the rollback journal exists before WAL mode is
+ * on. */
 static const char *const sidecars[] = {"-wal", "-shm", "-journal"};
 
 /* Kinds a caller acts on: a full disk is DB_FULL here too. */
@@ -114,15 +115,21 @@ static int check_or_make(const char *path, bool may_make, struct stat *ret_st, s
 	return error_set(err, &DB_UNSAFE_FILE, "'%s' comes and goes", path);
 }
 
-static int check_sidecars(const char *path, struct error *err)
+static int check_sidecars(const char *path, bool *ret_wal, struct error *err)
 {
+	bool wal = false;
+
 	for (size_t i = 0; i < ARRAY_LEN(sidecars); i++) {
 		_cleanup_(mem) char *name = xasprintf("%s%s", path, sidecars[i]);
 		struct stat st;
+		int found = check(name, &st, err);
 
-		if (check(name, &st, err) < 0)
+		if (found < 0)
 			return -1;
+		if (found && i == 0 && st.st_size > 0)
+			wal = true;
 	}
+	*ret_wal = wal;
 	return 0;
 }
 
@@ -147,11 +154,13 @@ int db_file_prepare(const char *path, bool may_make, struct db_file *ret_file, s
 {
 	_cleanup_(mem) char *real = NULL;
 	struct stat st;
+	bool wal = false;
 
-	if (canonical(path, &real, err) < 0 || check_sidecars(real, err) < 0 ||
+	if (canonical(path, &real, err) < 0 || check_sidecars(real, &wal, err) < 0 ||
 		check_or_make(real, may_make, &st, err) < 0)
 		return -1;
-	*ret_file = (struct db_file){.path = mem_take(&real), .dev = st.st_dev, .ino = st.st_ino};
+	*ret_file = (struct db_file){
+		.path = mem_take(&real), .dev = st.st_dev, .ino = st.st_ino, .has_wal = wal};
 	return 0;
 }
 

@@ -26,23 +26,27 @@ static const char header_magic[16] = "SQLite format 3";
 
 static int exec(struct db *d, const char *sql, struct error *err)
 {
-	int rc = sqlite3_exec(d->handle, sql, NULL, NULL, NULL);
+	int rc;
 
-	return rc == SQLITE_OK ? 0 : db_error_last(err, d->handle, rc);
+	errno = 0;
+	rc = sqlite3_exec(d->handle, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : db_error_last(err, rc);
 }
 
 /* The first column of the first row; -1 also when there is none. For statements run once. */
 static int query_i64(struct db *d, const char *sql, int64_t *ret_value, struct error *err)
 {
 	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(d->handle, sql, -1, &s, NULL);
+	int rc;
 
+	errno = 0;
+	rc = sqlite3_prepare_v2(d->handle, sql, -1, &s, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW)
 		*ret_value = sqlite3_column_int64(s, 0);
 	else
-		db_error_last(err, d->handle, rc);
+		db_error_last(err, rc);
 	(void)sqlite3_finalize(s); /* repeats what step said */
 	return rc == SQLITE_ROW ? 0 : -1;
 }
@@ -61,11 +65,10 @@ static int set_guards(struct db *d, struct error *err)
 		int option;
 		int on;
 	} guards[] = {
-		{SQLITE_DBCONFIG_DEFENSIVE,        1},
-                {SQLITE_DBCONFIG_TRUSTED_SCHEMA,   0},
-		{SQLITE_DBCONFIG_DQS_DML,          0},
-                {SQLITE_DBCONFIG_DQS_DDL,          0},
-		{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1}, /* until the schema is known to be ours */
+		{SQLITE_DBCONFIG_DEFENSIVE,      1},
+		{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_DQS_DML,        0},
+		{SQLITE_DBCONFIG_DQS_DDL,        0},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(guards); i++) {
@@ -81,11 +84,16 @@ static int connect(const struct db_file *file, struct db **ret, struct error *er
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
 		    SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 	_cleanup_(db) struct db *d = xcalloc(1, sizeof(*d));
-	int rc = sqlite3_open_v2(file->path, &d->handle, flags, NULL);
+	int rc;
 
+	errno = 0;
+	rc = sqlite3_open_v2(file->path, &d->handle, flags, NULL);
 	if (rc != SQLITE_OK)
-		return db_error_last(err, d->handle, rc);
-	if (db_file_same(file, err) < 0 || set_guards(d, err) < 0)
+		return db_error_last(err, rc);
+	/* Until the schema is known to be ours, a close must not move the log into the file.
+	 * Without one it has nothing to move, and takes away the empty log that looking made. */
+	if (db_file_same(file, err) < 0 || set_guards(d, err) < 0 ||
+		config(d, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, file->has_wal, err) < 0)
 		return -1;
 	(void)sqlite3_busy_timeout(d->handle, BUSY_TIMEOUT_MS); /* cannot fail on an open handle */
 	*ret = mem_take(&d);
@@ -119,16 +127,17 @@ static int peek_header(struct db *d, const struct db_schema *schema, struct erro
 	int rc = sqlite3_file_control(d->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
 
 	must(rc == SQLITE_OK && file && file->pMethods);
+	errno = 0;
 	rc = file->pMethods->xFileSize(file, &size);
 	if (rc != SQLITE_OK)
-		return db_error_last(err, d->handle, rc);
+		return db_error_last(err, rc);
 	if (size == 0)
 		return 0; /* just made, or a first start that was cut short */
 	if (size < HEADER_BYTES)
 		return error_set(err, &DB_SCHEMA_UNSUPPORTED, "the file is no database");
 	rc = file->pMethods->xRead(file, header, sizeof(header), 0);
 	if (rc != SQLITE_OK)
-		return db_error_last(err, d->handle, rc);
+		return db_error_last(err, rc);
 	if (memcmp(header, header_magic, sizeof(header_magic)) != 0)
 		return error_set(err, &DB_SCHEMA_UNSUPPORTED, "the file is no database");
 	return judge(schema, header_i32(header + HEADER_APPLICATION_ID),
@@ -154,9 +163,11 @@ static int read_version(
 static int set_wal(struct db *d, struct error *err)
 {
 	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(d->handle, "PRAGMA journal_mode = WAL", -1, &s, NULL);
 	bool on = false;
+	int rc;
 
+	errno = 0;
+	rc = sqlite3_prepare_v2(d->handle, "PRAGMA journal_mode = WAL", -1, &s, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW) {
@@ -164,7 +175,7 @@ static int set_wal(struct db *d, struct error *err)
 
 		on = mode && !strcmp(mode, "wal");
 	} else {
-		db_error_last(err, d->handle, rc);
+		db_error_last(err, rc);
 	}
 	(void)sqlite3_finalize(s); /* repeats what step said */
 	if (rc != SQLITE_ROW)

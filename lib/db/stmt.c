@@ -4,6 +4,7 @@
  * db_prepare returns no error: a mistake in the SQL is a bug and aborts, and what else can go wrong
  * (a disk that fails while the schema is read) is kept and told by the first step.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "db/internal.h"
@@ -62,17 +63,18 @@ static struct db_stmt *find_or_add(struct db *d, const char *sql)
 
 static void compile(struct db_stmt *s)
 {
-	sqlite3 *handle = s->db->handle;
 	const char *tail = NULL;
-	int rc = sqlite3_prepare_v3(
-		handle, s->sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, &tail);
+	int rc;
 
+	errno = 0;
+	rc = sqlite3_prepare_v3(
+		s->db->handle, s->sql, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, &tail);
 	/* A mistake of ours, shown with its SQL, which is a literal and holds no value. */
 	if ((rc & 0xff) == SQLITE_ERROR || (rc == SQLITE_OK && (!s->handle || *tail)))
 		mem_must_failed(s->sql, __FILE__, __LINE__);
 	if (rc != SQLITE_OK) {
 		s->failed = rc;
-		s->failed_sys = sqlite3_system_errno(handle);
+		s->failed_sys = db_sys_of(rc);
 	}
 }
 
@@ -149,11 +151,12 @@ int db_step(struct db_stmt *s, struct error *err)
 	/* Inside a transaction that is gone a statement would commit by itself. */
 	if (d->lost)
 		return db_error(err, d->lost, d->lost_sys);
+	errno = 0;
 	rc = sqlite3_step(s->handle);
 	if (rc == SQLITE_ROW)
 		return 1;
 	must(rc != SQLITE_MISUSE);
-	sys = sqlite3_system_errno(d->handle);
+	sys = db_sys_of(rc);
 	(void)sqlite3_reset(s->handle); /* repeats what step said */
 	if (rc == SQLITE_DONE)
 		return 0;
@@ -228,8 +231,10 @@ int db_plan(struct db *d, const char *sql, struct buf *to, struct error *err)
 {
 	_cleanup_(mem) char *explain = xasprintf("EXPLAIN QUERY PLAN %s", sql);
 	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(d->handle, explain, -1, &s, NULL);
+	int rc;
 
+	errno = 0;
+	rc = sqlite3_prepare_v2(d->handle, explain, -1, &s, NULL);
 	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
 		rc = sqlite3_step(s);
 		if (rc != SQLITE_ROW)
@@ -239,7 +244,7 @@ int db_plan(struct db *d, const char *sql, struct buf *to, struct error *err)
 		(void)buf_puts(to, (const char *)sqlite3_column_text(s, 3));
 	}
 	if (rc != SQLITE_DONE)
-		db_error_last(err, d->handle, rc);
+		db_error_last(err, rc);
 	(void)sqlite3_finalize(s); /* repeats what step said */
 	if (rc == SQLITE_DONE && to->full)
 		return error_set(err, &ERROR_LIMIT, "the plan is over %zu bytes", to->max);

@@ -3,8 +3,8 @@
 /*
  * loop: libuv behind our names. One loop, one thread; only loop_post may be called from others.
  *
- * Callbacks never run inside the call that set them up. Objects with callbacks are closed with their
- * _close, after which their callback does not run any more; memory goes back after the round.
+ * Callbacks never run inside the call that set them up. Objects with callbacks are closed with
+ * their _close, after which their callback does not run any more; memory goes back after the round.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,17 +18,18 @@
 
 struct loop;
 
-struct loop *loop_new(void);       /* ignores SIGPIPE for the process */
-void loop_free(struct loop *l);    /* everything on it must be closed; NULL does nothing */
-void loop_run(struct loop *l);     /* until loop_stop, or until nothing is left to wait for */
+struct loop *loop_new(void);    /* ignores SIGPIPE for the process */
+void loop_free(struct loop *l); /* everything on it must be closed; NULL does nothing */
+void loop_run(struct loop *l);  /* until loop_stop, or until nothing is left to wait for */
 void loop_stop(struct loop *l);
 int64_t loop_now_ms(const struct loop *l); /* monotonic, as of the start of the round */
 
 /* Runs fn(arg) after the round, in order: how an object is freed outside its own step. */
 void loop_defer(struct loop *l, void (*fn)(void *arg), void *arg);
 
-/* From any thread: runs fn(arg) on the loop, in order of the calls of one thread. Posts made before the
- * loop is freed are run or dropped with it. Keeps the loop alive only while `loop_hold` is above 0. */
+/* From any thread: runs fn(arg) on the loop, in order of the calls of one thread. Posts made before
+ * the loop is freed are run or dropped with it: what must be seen again is held for. Keeps the loop
+ * alive only while `loop_hold` is above 0. */
 void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 void loop_hold(struct loop *l);
 void loop_unhold(struct loop *l);
@@ -43,23 +44,29 @@ void loop_timer_free(struct loop_timer *t); /* NULL does nothing */
 /* Timers that do not keep the loop alive. */
 void loop_timer_unref(struct loop_timer *t);
 
-/* Signals. */
+/* Signals. While one is watched its default does not happen. Each keeps the loop alive. */
 struct loop_signal;
-struct loop_signal *loop_signal_new(struct loop *l, int signum, void (*fn)(void *arg, int signum), void *arg);
-void loop_signal_free(struct loop_signal *s);
+struct loop_signal *loop_signal_new(
+	struct loop *l, int signum, void (*fn)(void *arg, int signum), void *arg);
+void loop_signal_free(struct loop_signal *s); /* NULL does nothing */
 
-/* A listening stream socket (not taken apart on error). accept gives a new non-blocking descriptor that
- * the callback owns. Out of descriptors: stops accepting for 100 ms and goes on, calling nothing. */
+/* A listening stream socket (not taken apart on error). accept gives a new non-blocking descriptor
+ * that the callback owns. Out of descriptors: stops accepting for 100 ms and goes on, calling
+ * nothing. */
 struct loop_listener;
 int loop_listen(struct loop *l, int fd, void (*accepted)(void *arg, int fd), void *arg,
 	struct loop_listener **ret, struct error *err); /* takes fd on success */
-void loop_listener_close(struct loop_listener *s);  /* closes fd */
+void loop_listener_close(struct loop_listener *s);      /* closes fd */
 
 /*
- * A descriptor to read from and write to: a socket, or one or two pipe ends. data() is called with what
- * was read and must take it at once; ended() once, on EOF (err NULL) or failure, after which only
- * loop_stream_close is of use. Writes are copied and queued without limit: the owner looks at
- * loop_stream_queued and decides. drained() is called when the queue empties.
+ * A descriptor to read from and write to: a socket, or one or two pipe ends; files and /dev/null
+ * work too. data() is called with what was read and must take it at once; ended() once, on EOF (err
+ * NULL) or failure. After a failure only loop_stream_close is of use; after EOF of a socket whose
+ * peer still reads, so are writes. Writes are copied; what the kernel does not take at once is
+ * queued without limit: the owner looks at loop_stream_queued and decides. drained() is called,
+ * after writes, when the queue is empty. A write that fails drops the queue. What the peer of a
+ * socket had sent before is read first, then ended() tells the failure (a paused stream: after it
+ * is resumed); with two descriptors at once.
  */
 struct loop_stream;
 struct loop_stream_callbacks {
@@ -67,23 +74,35 @@ struct loop_stream_callbacks {
 	void (*ended)(void *arg, const struct error *err);
 	void (*drained)(void *arg); /* may be NULL */
 };
-/* Takes fd (made non-blocking). write_fd -1: the same as fd; else it is taken too. */
-struct loop_stream *loop_stream_new(struct loop *l, int fd, int write_fd,
-	const struct loop_stream_callbacks *cb, void *arg);
-void loop_stream_pause(struct loop_stream *s);  /* no data() until resumed: the peer feels it */
+/* Takes fd (made non-blocking). write_fd -1: the same as fd; else it is taken too. fd -1 with a
+ * write_fd: nothing to read, and ended() tells only of a write that failed. */
+struct loop_stream *loop_stream_new(
+	struct loop *l, int fd, int write_fd, const struct loop_stream_callbacks *cb, void *arg);
+void loop_stream_pause(struct loop_stream *s); /* no data() until resumed: the peer feels it */
 void loop_stream_resume(struct loop_stream *s);
 void loop_stream_write(struct loop_stream *s, const void *p, size_t len);
+/* Offers the queue to the kernel now, instead of when it asks: for an owner about to give up on a
+ * peer. */
+void loop_stream_flush(struct loop_stream *s);
 size_t loop_stream_queued(const struct loop_stream *s); /* bytes not yet in the kernel */
-void loop_stream_end_writes(struct loop_stream *s);     /* after what is queued: shutdown or close */
-void loop_stream_close(struct loop_stream *s);          /* drops what is queued; NULL does nothing */
+void loop_stream_end_writes(struct loop_stream *s); /* after what is queued: shutdown or close */
+/* Reads what is there now, about max_bytes at most, without waiting: data() and ended() run inside.
+ */
+void loop_stream_drain(struct loop_stream *s, size_t max_bytes);
+void loop_stream_close(struct loop_stream *s); /* drops what is queued; NULL does nothing */
 
-/* A child by its pidfd (taken): exited() once, with waitid(2)'s status. The child is reaped here. */
+/* A child by its pidfd (taken on success): exited() once, with its exit status and signal 0, or 128
+ * + signal and the signal. The child is reaped here, after exited(): until that returns its pid is
+ * surely its own. */
 struct loop_child;
 int loop_child_watch(struct loop *l, pid_t pid, int pidfd,
-	void (*exited)(void *arg, int code, int signal), void *arg, struct loop_child **ret, struct error *err);
-void loop_child_free(struct loop_child *c); /* reaps later, silently, when still running */
+	void (*exited)(void *arg, int code, int signal), void *arg, struct loop_child **ret,
+	struct error *err);
+void loop_child_free(
+	struct loop_child *c); /* reaps later, silently, when still running; NULL does nothing */
 
-/* Blocking work on a helper thread (libuv's pool), then done() on the loop. work() must touch only arg. */
+/* Blocking work on a helper thread (libuv's pool), then done() on the loop. work() must touch only
+ * arg. */
 void loop_work(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 
 #endif

@@ -76,6 +76,7 @@ int os_random(void *p, size_t len, struct error *err);
 /* The folder this program lies in, from /proc/self/exe. The caller frees. */
 int os_program_dir(char **ret_dir, struct error *err);
 /* HOME when it is absolute, else the password entry's. The caller frees. */
+extern const struct error_kind OS_NO_HOME; /* no_home, unavailable */
 int os_home(char **ret_home, struct error *err);
 /* realpath(3) of the longest prefix that exists, the rest appended as it is: stable before a file is
  * there. Relative paths start at the working folder. ".." in the missing part is ERROR_INVALID. The

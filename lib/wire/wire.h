@@ -42,6 +42,7 @@ struct wire_peer;
 struct wire_callbacks {
 	void (*line)(void *arg, struct str line);
 	void (*closed)(void *arg, const struct error *err); /* err NULL: a clean end */
+	void (*drained)(void *arg); /* all that was queued is in the kernel; may be NULL */
 };
 struct wire_peer *wire_peer_new(struct loop *l, int fd, int write_fd, const struct wire_callbacks *cb, void *arg);
 /* Queues one packet: the line and a newline. When the queue's packets or bytes are over their caps the
@@ -52,6 +53,9 @@ void wire_peer_resume(struct wire_peer *p);
 /* Sends what is queued, then ends; closed() follows. At most 1 s. */
 void wire_peer_finish(struct wire_peer *p);
 size_t wire_peer_queued_packets(const struct wire_peer *p);
+/* The way out still works in closed() after a fault of input (ERROR_LIMIT, ERROR_INVALID): says one last
+ * line, sends what is queued within 1 s and frees itself. No callbacks any more. */
+void wire_peer_farewell(struct wire_peer *p, struct str line);
 void wire_peer_free(struct wire_peer *p); /* closes at once, no callback; NULL does nothing */
 
 #endif

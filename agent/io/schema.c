@@ -1,0 +1,122 @@
+/*
+ * The tables of the store (agent spec 4.2), one SQL text per version. A text that was released never
+ * changes: what comes later is another one.
+ *
+ * Ids come from AUTOINCREMENT, which keeps its high-water mark: none is used twice, whatever is deleted.
+ * A foreign key stands only where an index holds its child side. Wide columns come last in a row, so
+ * that reading the others does not walk their overflow pages.
+ */
+#include "agent/io/store_internal.h"
+
+static const char version_1[] =
+	/* One row: what is true of the whole store. */
+	"CREATE TABLE store ("
+	" id INTEGER PRIMARY KEY CHECK (id = 1),"
+	" lineage TEXT NOT NULL,"
+	" queued_turns INTEGER NOT NULL DEFAULT 0," /* turns queued or ready … */
+	" queued_bytes INTEGER NOT NULL DEFAULT 0"  /* … and their prompts */
+	") STRICT;"
+
+	"CREATE TABLE bots ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" name TEXT NOT NULL UNIQUE,"
+	" head INTEGER," /* node: the newest of the conversation */
+	" status TEXT NOT NULL,"
+	" running_turn INTEGER,"
+	" provider TEXT NOT NULL,"
+	" family TEXT NOT NULL,"
+	" created_by TEXT,"
+	" created_by_id INTEGER,"
+	" tokens_used INTEGER NOT NULL DEFAULT 0,"
+	" input_tokens INTEGER NOT NULL DEFAULT 0,"
+	" cached_input_tokens INTEGER NOT NULL DEFAULT 0,"
+	" settings TEXT NOT NULL," /* JSON object */
+	" instructions TEXT NOT NULL"
+	") STRICT;"
+
+	"CREATE TABLE turns ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" bot INTEGER NOT NULL REFERENCES bots (id),"
+	" request_id TEXT NOT NULL,"
+	" status TEXT NOT NULL,"
+	" delivery TEXT NOT NULL,"
+	" workspace TEXT,"
+	" workspace_given INTEGER NOT NULL," /* by the submission, not the bot's */
+	" model TEXT NOT NULL,"
+	" model_given INTEGER NOT NULL,"
+	" from_bot TEXT,"
+	" from_bot_id INTEGER,"
+	" from_turn INTEGER,"
+	" checkpoint INTEGER," /* node: the head when the turn ended */
+	" last_message INTEGER," /* node: the model's newest item of this turn */
+	" input_tokens INTEGER NOT NULL DEFAULT 0,"
+	" output_tokens INTEGER NOT NULL DEFAULT 0,"
+	" cached_input_tokens INTEGER NOT NULL DEFAULT 0,"
+	" rounds INTEGER NOT NULL DEFAULT 0,"
+	" started_ms INTEGER,"
+	" finished_ms INTEGER,"
+	" error TEXT,"
+	" detail TEXT,"
+	" preview TEXT NOT NULL," /* the prompt's beginning, for lists */
+	" prompt TEXT NOT NULL,"
+	" UNIQUE (bot, request_id)"
+	") STRICT;"
+	"CREATE INDEX turns_bot ON turns (bot, id);"
+	"CREATE INDEX turns_queued ON turns (bot, id) WHERE status = 'queued';"
+	"CREATE INDEX turns_ready ON turns (id) WHERE status = 'ready';"
+	"CREATE INDEX turns_running ON turns (id) WHERE status = 'running';"
+	/* AG-206: one owner of a bot's continuation, whatever a program does wrong. */
+	"CREATE UNIQUE INDEX turns_live ON turns (bot)"
+	" WHERE status IN ('ready', 'running', 'waiting', 'paced');"
+
+	"CREATE TABLE nodes ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" parent INTEGER," /* node; always smaller than id */
+	" turn INTEGER NOT NULL,"
+	" depth INTEGER NOT NULL,"       /* items of the lineage up to this one … */
+	" total_bytes INTEGER NOT NULL," /* … and their bytes */
+	" item TEXT NOT NULL"            /* JSON in the encoding of the provider's family */
+	") STRICT;"
+
+	"CREATE TABLE tools ("
+	" id INTEGER PRIMARY KEY,"
+	" turn INTEGER NOT NULL REFERENCES turns (id),"
+	" call_id TEXT NOT NULL,"
+	" name TEXT NOT NULL,"
+	" status TEXT NOT NULL,"     /* planned, executing, completed */
+	" node INTEGER NOT NULL,"    /* whose item holds the call */
+	" result INTEGER,"           /* node of its result */
+	" request INTEGER NOT NULL," /* announcements so far: the number a verdict names */
+	" announced_ms INTEGER,"
+	" gates TEXT,"    /* JSON: those that must allow it */
+	" verdicts TEXT," /* JSON: what was decided, and by whom */
+	" arguments_cut INTEGER NOT NULL,"
+	" arguments TEXT NOT NULL," /* their beginning; whole in the node */
+	" UNIQUE (turn, call_id)"
+	") STRICT;"
+	"CREATE INDEX tools_open ON tools (turn, id) WHERE status <> 'completed';"
+
+	"CREATE TABLE events ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT," /* the cursor */
+	" bot INTEGER REFERENCES bots (id),"
+	" turn INTEGER,"
+	" kind TEXT NOT NULL,"
+	" data TEXT NOT NULL" /* JSON object */
+	") STRICT;"
+	"CREATE INDEX events_bot ON events (bot, id);"
+
+	"CREATE TABLE artifacts ("
+	" turn INTEGER NOT NULL REFERENCES turns (id),"
+	" call_id TEXT NOT NULL,"
+	" stream TEXT NOT NULL,"
+	" bytes BLOB NOT NULL,"
+	" UNIQUE (turn, call_id, stream)"
+	") STRICT;";
+
+static const char *const migrations[] = {version_1};
+
+const struct db_schema store_schema = {
+	.application_id = 0x61676e74, /* "agnt" */
+	.migrations = migrations,
+	.count = ARRAY_LEN(migrations),
+};

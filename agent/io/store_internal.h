@@ -1,0 +1,117 @@
+#ifndef AGENT_IO_STORE_INTERNAL_H
+#define AGENT_IO_STORE_INTERNAL_H
+/*
+ * The store, inside: what its files share. Nobody else includes this but its tests.
+ */
+#include <pthread.h>
+
+#include "agent/io/store.h"
+#include "agent/io/store_sql.h"
+#include "json/json.h"
+
+extern const struct db_schema store_schema;
+
+enum {
+	EVENT_MAX_BYTES = PAGE_MAX_BYTES,   /* spec 2.3: a page must be able to hold it */
+	SETTINGS_MAX_BYTES = 1024 * 1024,   /* ours: all limits of a bot's lists together are below */
+	CALL_JSON_MAX_BYTES = 256 * 1024,   /* ours: 8 gates with a reason of REASON_MAX_BYTES each */
+};
+
+/* An event a job recorded, in the arena of its group. */
+struct store_recorded {
+	struct store_event event;
+	struct store_recorded *next;
+};
+
+struct store_view {
+	struct db *db;
+};
+
+struct store_tx {
+	struct store_view view;
+	const struct clock *clock;
+	struct arena *keep; /* where events live until they are published */
+	struct store_recorded *first, *last;
+};
+
+/* The statement, ready to bind. */
+static inline struct db_stmt *store_stmt(const struct store_view *v, enum store_sql which)
+{
+	return db_prepare(v->db, store_sql[which]);
+}
+
+/* A copy in the arena; absent stays absent. */
+struct str store_keep(struct arena *a, struct str s);
+/* A column's text, copied. */
+struct str store_col(struct db_stmt *s, int at, struct arena *a);
+/* Binds NULL for 0: ids and times. */
+void store_bind_id(struct db_stmt *s, int at, int64_t id);
+/* Index of a name in a NULL-terminated list, or -1. */
+int store_index_of(const char *const *names, struct str name);
+
+/* Threads and queues: store_worker.c. */
+struct store_job;
+struct store_lane {
+	pthread_t thread;
+	pthread_cond_t wake;
+	struct list jobs; /* struct store_job, oldest first; under the store's lock */
+	int64_t queued;
+	bool stop, started;
+};
+struct store {
+	struct db *writer, *reader;
+	struct loop *loop;
+	const struct clock *clock;
+	void (*published)(void *arg, const struct store_event *e);
+	void *arg;
+	struct store_identity identity;
+	char *path, *wal_path;
+	int owner_fd;
+	pthread_mutex_t lock; /* over the lanes and the counts */
+	struct store_lane writing, reading;
+	struct store_counts counts;
+	int64_t wal_seen_bytes; /* the writing thread's: size of the WAL when it last looked after it */
+};
+int store_threads_start(struct store *s, struct error *err);
+void store_threads_stop(struct store *s); /* runs what is queued, then joins */
+
+/* Everything a crash left, in the transaction of `tx` (spec 3.5). */
+int store_recover(struct store_tx *tx, struct store_recovery *ret, struct error *err);
+
+/* Where an event belongs. */
+struct store_place {
+	int64_t bot, turn;
+	struct str bot_name;
+};
+/* Inserts an event and keeps it for the publisher. `data` is a whole JSON object. */
+int store_record(struct store_tx *tx, const struct store_place *at, const char *kind,
+	const struct buf *data, struct error *err);
+
+/* A running turn, and where its bot's conversation stands. */
+struct store_line {
+	struct store_place at;
+	int64_t head, depth, total_bytes;
+};
+/* STORE_TURN_NOT_FOUND, or STORE_STALE_TURN when it does not run. bot_name lives in the arena. */
+int store_line_open(const struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
+	struct store_line *ret, struct error *err);
+/* Adds an item as the line's newest node; the bot's head follows with store_line_save. */
+int store_line_add(struct store_tx *tx, struct store_line *l, struct str item, int64_t *ret_node,
+	struct error *err);
+int store_line_save(struct store_tx *tx, const struct store_line *l, struct error *err);
+
+/* Turn rows: store_turn_rows.c. The statement's columns are TURN_COLUMNS. */
+void store_turn_from_row(struct db_stmt *s, struct arena *a, struct store_turn *ret);
+
+/* Gives a call its result; the caller saves the line. */
+int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
+	int64_t *ret_node, struct error *err);
+/* Gives every call that has no result one. *ret_unknown: how many of them were executing. */
+int store_calls_close(struct store_tx *tx, struct store_line *l,
+	struct str (*result_item)(struct arena *a, struct str call_id, struct str output),
+	int64_t *ret_unknown, struct error *err);
+/* store_turn_finish, counting. */
+int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
+	int64_t *ret_unknown, struct error *err);
+
+#endif

@@ -1,0 +1,120 @@
+#ifndef AGENT_SERVE_LIVE_H
+#define AGENT_SERVE_LIVE_H
+/*
+ * Live turns: carries out the actions of core/turn by the store, a provider and the tools.
+ *
+ * A turn has at most one writing job under way, and reports back to its state machine when that is
+ * committed. Calls run one at a time, in order.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/core/bot.h"
+#include "agent/core/turn.h"
+#include "agent/core/verdict.h"
+#include "agent/io/provider.h"
+#include "agent/io/store.h"
+#include "agent/tool/tool.h"
+#include "json/json.h"
+#include "loop/loop.h"
+
+struct daemon;
+
+struct live_call {
+	struct str call_id, name, arguments; /* in the round's arena */
+	const struct tool *tool;       /* NULL: none of that name for this bot */
+	const void *args;
+	struct tool_judgement judged;  /* as announced */
+	struct verdicts verdicts;
+	bool required;                 /* verdicts were found to be needed */
+	bool started;
+	struct error refusal;          /* set: it gets this as its result without running */
+	int64_t node;                  /* of the item that holds it */
+	size_t item;
+};
+
+struct live_turn {
+	struct daemon *d;
+	enum turn_state state;
+	struct arena arena;            /* the turn's */
+	struct arena round;            /* one model reply and its calls */
+	struct bot bot;                /* settings as of the last round or configure */
+	struct store_turn info;
+	struct str workspace;
+	int64_t rounds;
+	bool stop;
+	const char *stop_cause;        /* the turn's error: cancelled, daemon_shutdown */
+
+	struct provider_call *call;
+	struct provider_request request;
+	struct live_call *calls;
+	size_t call_count, at;
+
+	struct tool_run *run;
+	struct list in_process_queue;
+	bool process_held;
+	struct loop_timer *timer;      /* expiry of gates, or the next try of a job */
+
+	/* The writing job under way. */
+	int (*job)(struct store_tx *tx, void *arg, struct error *err);
+	void (*job_done)(struct live_turn *t);
+	int64_t backoff_ms;
+	bool job_pending;
+	int reads_pending;
+
+	struct store_append append;
+	int64_t *nodes;
+	int64_t announced_ms;
+	struct store_call *announce;
+	size_t announce_count;
+	size_t *announced_calls;       /* index into calls of each */
+	int64_t *announce_requests;
+	struct store_result result;
+	struct store_verdict verdict_rows[BOT_GATES_MAX];
+	size_t verdict_count;
+	bool sandboxed;
+	bool last_failed;              /* the call just recorded was denied, failed or exited non-zero */
+	struct store_finish finish;
+	struct store_finished finished;
+	enum turn_status final;
+	struct error fault;            /* of a failed turn */
+	struct str fault_code;
+};
+
+/* A turn that the store has just started. Copies what it keeps. Its slot is already reserved. */
+void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot);
+/* NULL when that bot has no live turn. */
+struct live_turn *live_find(struct daemon *d, struct str bot);
+/* Ends it as interrupted with this cause (a literal); the first cause wins. */
+void live_stop(struct live_turn *t, const char *cause);
+/* Its bot's settings were replaced. */
+void live_configured(struct daemon *d, const struct bot *b);
+/* A verdict for one of its calls. */
+int live_answer(struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err);
+/* Whether this call waits for a verdict now. */
+bool live_call_pending(const struct live_turn *t, size_t at);
+void live_process_granted(struct live_turn *t);
+
+/* Parts of the driver in files of their own (live_calls.c, live_model.c). */
+void live_step(struct live_turn *t, enum turn_event e);
+void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, struct error *),
+	void (*done)(struct live_turn *));
+void live_read_context(struct live_turn *t);
+void live_ask_model(struct live_turn *t);
+void live_commit_append(struct live_turn *t, bool last);
+void live_decide(struct live_turn *t);
+void live_commit_announce(struct live_turn *t);
+void live_wait_verdicts(struct live_turn *t);
+void live_commit_start(struct live_turn *t);
+void live_run_tool(struct live_turn *t);
+void live_stop_tool(struct live_turn *t);
+void live_commit_result(struct live_turn *t);
+void live_commit_unrun(struct live_turn *t);
+void live_commit_finish(struct live_turn *t);
+void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret);
+/* Judges a call and says whose verdicts it needs; sets the refusal where it cannot run at all. */
+void live_plan_call(struct live_turn *t, struct live_call *c);
+void live_round_release(struct live_turn *t);
+struct str live_user_item(struct arena *a, const struct store_turn *turn);
+
+#endif

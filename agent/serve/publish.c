@@ -1,0 +1,304 @@
+/* Followers: replay, the switch to live, live. */
+#include "agent/serve/publish.h"
+
+#include <stdlib.h>
+
+#include "agent/serve/daemon.h"
+#include "agent/serve/session.h"
+#include "wire/wire.h"
+
+enum {
+	PAGE_EVENTS = PAGE_MAX,
+	PACKET_MAX_BYTES = 2 * PAGE_MAX_BYTES, /* a page with its envelopes */
+};
+
+struct page {
+	struct follow *f;
+	struct arena arena;
+	struct store_event *events;
+	size_t count;
+	bool more;
+	int64_t cursor; /* of the store, for the switch */
+};
+
+static void read_page(struct follow *f);
+static void switch_live(struct follow *f);
+
+void publisher_init(struct publisher *p)
+{
+	list_init(&p->live);
+	p->line = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES);
+}
+
+void publisher_release(struct publisher *p)
+{
+	buf_release(&p->line);
+}
+
+static void follow_free(struct follow *f)
+{
+	free(f->name);
+	free(f);
+}
+
+/* Ends a follow; its memory goes when no job holds it. */
+static void follow_end(struct follow *f)
+{
+	list_remove(&f->in_session);
+	list_remove(&f->in_publisher);
+	f->session = NULL;
+	if (!f->reading)
+		follow_free(f);
+}
+
+static void put_turn(struct json_out *j, int64_t turn)
+{
+	if (turn > 0)
+		json_put_i64(j, "turn", turn);
+	else
+		json_put_null(j, "turn");
+}
+
+int event_put(struct buf *b, const struct store_event *e)
+{
+	struct json_out j = JSON_OUT(b);
+
+	json_open(&j, '{');
+	json_put_str(&j, "event", e->kind);
+	json_put_i64(&j, "cursor", e->id);
+	json_put_str(&j, "bot", e->bot_name);
+	put_turn(&j, e->turn);
+	json_put_raw(&j, "data", e->data);
+	json_close(&j, '}');
+	return b->full ? -1 : 0;
+}
+
+void publish_event(void *arg, const struct store_event *e)
+{
+	struct daemon *d = arg;
+	struct publisher *p = &d->pub;
+	bool made = false;
+
+	list_for_each_safe (f, &p->live, struct follow, in_publisher) {
+		if ((f->bot != 0 && f->bot != e->bot) || e->id <= f->cursor)
+			continue;
+		if (!made) {
+			buf_clear(&p->line);
+			must(event_put(&p->line, e) == 0); /* the store bounds what it records */
+			made = true;
+		}
+		f->cursor = e->id;
+		session_send(f->session, buf_str(&p->line));
+	}
+}
+
+void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t turn, const char *kind,
+	struct str data)
+{
+	struct publisher *p = &d->pub;
+	struct json_out j = JSON_OUT(&p->line);
+	bool made = false;
+
+	list_for_each_safe (f, &p->live, struct follow, in_publisher) {
+		if (f->bot != 0 && f->bot != bot)
+			continue;
+		if (!made) {
+			buf_clear(&p->line);
+			json_open(&j, '{');
+			json_put_cstr(&j, "event", kind);
+			json_put_bool(&j, "durable", false);
+			json_put_str(&j, "bot", name);
+			put_turn(&j, turn);
+			json_put_raw(&j, "data", data);
+			json_close(&j, '}');
+			made = true;
+		}
+		if (!p->line.full)
+			session_send(f->session, buf_str(&p->line));
+	}
+}
+
+/* A page is one packet of several lines, so that a replay is held to the peer's pace by the page. */
+static void send_page(struct follow *f, const struct page *p)
+{
+	struct buf lines = BUF_INIT(PACKET_MAX_BYTES);
+
+	for (size_t i = 0; i < p->count; i++) {
+		size_t before = lines.len;
+
+		if (lines.len > 0)
+			(void)buf_putc(&lines, '\n');
+		if (event_put(&lines, &p->events[i]) < 0) {
+			lines.len = before;
+			lines.full = false;
+			session_send(f->session, buf_str(&lines));
+			buf_clear(&lines);
+			(void)event_put(&lines, &p->events[i]);
+		}
+		f->cursor = p->events[i].id;
+	}
+	if (lines.len > 0)
+		session_send(f->session, buf_str(&lines));
+	buf_release(&lines);
+}
+
+static void send_live_mark(struct follow *f)
+{
+	struct buf line = BUF_INIT(4096);
+	struct json_out j = JSON_OUT(&line);
+
+	json_open(&j, '{');
+	json_put_cstr(&j, "event", "follow_live");
+	json_put_bool(&j, "durable", false);
+	json_put_cstr(&j, "bot", f->name);
+	json_put_null(&j, "turn");
+	json_open_key(&j, "data", '{');
+	json_put_i64(&j, "cursor", f->cursor);
+	json_close(&j, '}');
+	json_close(&j, '}');
+	session_send(f->session, buf_str(&line));
+	buf_release(&line);
+}
+
+static int run_page(struct store_view *v, void *arg, struct error *err)
+{
+	struct page *p = arg;
+
+	return store_events(v, p->f->bot, p->f->cursor, PAGE_EVENTS, &p->arena, &p->events, &p->count, &p->more,
+		err);
+}
+
+static int run_switch(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct page *p = arg;
+
+	if (run_page(store_tx_view(tx), p, err) < 0)
+		return -1;
+	return store_cursor(store_tx_view(tx), &p->cursor, err);
+}
+
+static void page_free(struct page *p)
+{
+	arena_release(&p->arena);
+	free(p);
+}
+
+/* What both jobs end in. Returns false when the follow is over. */
+static bool page_came(struct page *p, int rc)
+{
+	struct follow *f = p->f;
+
+	f->reading = false;
+	if (!f->session) {
+		follow_free(f);
+		return false;
+	}
+	if (rc < 0) { /* the store cannot be read: the peer must come back with its cursor */
+		session_finish(f->session);
+		follow_end(f);
+		return false;
+	}
+	send_page(f, p);
+	return true;
+}
+
+static void page_done(void *arg, int rc, const struct error *err)
+{
+	struct page *p = arg;
+	struct follow *f = p->f;
+	bool more = p->more;
+
+	(void)err;
+	if (page_came(p, rc)) {
+		f->more = more;
+		if (session_drained(f->session))
+			follow_drained(f->session);
+	}
+	page_free(p);
+}
+
+static void switch_done(void *arg, int rc, const struct error *err)
+{
+	struct page *p = arg;
+	struct follow *f = p->f;
+
+	(void)err;
+	if (page_came(p, rc)) {
+		if (p->more) {
+			f->more = true;
+			if (session_drained(f->session))
+				follow_drained(f->session);
+		} else {
+			if (p->cursor > f->cursor)
+				f->cursor = p->cursor;
+			f->live = true;
+			send_live_mark(f);
+			list_add_tail(&f->d->pub.live, &f->in_publisher);
+		}
+	}
+	page_free(p);
+}
+
+static struct page *page_new(struct follow *f)
+{
+	struct page *p = xcalloc(1, sizeof(*p));
+
+	p->f = f;
+	f->reading = true;
+	f->more = false;
+	return p;
+}
+
+static void read_page(struct follow *f)
+{
+	store_read(f->d->store, run_page, page_done, page_new(f));
+}
+
+static void switch_live(struct follow *f)
+{
+	store_write(f->d->store, run_switch, switch_done, page_new(f));
+}
+
+void follow_drained(struct session *s)
+{
+	list_for_each_safe (f, &s->follows, struct follow, in_session) {
+		if (f->live || f->reading)
+			continue;
+		if (f->more)
+			read_page(f);
+		else
+			switch_live(f);
+	}
+}
+
+void follow_start(struct session *s, int64_t bot, const char *name, int64_t after)
+{
+	struct follow *f = xcalloc(1, sizeof(*f));
+
+	(void)follow_stop(s, name);
+	f->d = s->d;
+	f->session = s;
+	f->bot = bot;
+	f->name = xstrdup(name);
+	f->cursor = after;
+	list_init(&f->in_publisher);
+	list_add_tail(&s->follows, &f->in_session);
+	read_page(f);
+}
+
+bool follow_stop(struct session *s, const char *name)
+{
+	list_for_each_safe (f, &s->follows, struct follow, in_session) {
+		if (strcmp(f->name, name) == 0) {
+			follow_end(f);
+			return true;
+		}
+	}
+	return false;
+}
+
+void follow_session_gone(struct session *s)
+{
+	list_for_each_safe (f, &s->follows, struct follow, in_session)
+		follow_end(f);
+}

@@ -1,0 +1,115 @@
+/* Slots for turns and processes. */
+#include "agent/serve/schedule.h"
+
+#include <stdlib.h>
+
+#include "agent/serve/daemon.h"
+#include "agent/serve/live.h"
+#include "log/log.h"
+
+struct start {
+	struct daemon *d;
+	struct arena arena;
+	struct store_turn turn;
+	struct bot bot;
+	bool found;
+};
+
+void schedule_init(struct schedule *s, int64_t active_max, int64_t processes_max)
+{
+	*s = (struct schedule){.active_max = active_max, .processes_max = processes_max};
+	list_init(&s->process_queue);
+}
+
+bool schedule_reserve(struct daemon *d)
+{
+	struct schedule *s = &d->sched;
+
+	if (d->draining || s->active >= s->active_max)
+		return false;
+	s->active++;
+	return true;
+}
+
+void schedule_unreserve(struct daemon *d)
+{
+	must(d->sched.active > 0);
+	d->sched.active--;
+	daemon_look_idle(d);
+}
+
+static int run_start(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct start *s = arg;
+
+	return store_turn_start_ready(tx, live_user_item, &s->arena, &s->turn, &s->bot, &s->found, err);
+}
+
+static void start_done(void *arg, int rc, const struct error *err)
+{
+	struct start *s = arg;
+	struct daemon *d = s->d;
+
+	d->sched.starting = false;
+	if (rc == 0 && s->found) {
+		live_start(d, &s->turn, &s->bot);
+	} else {
+		if (rc < 0)
+			log_event(LOG_WARN, "turn.start_failed", LOG_ERR(err));
+		else
+			d->sched.ready = false;
+		schedule_unreserve(d);
+	}
+	arena_release(&s->arena);
+	free(s);
+	if (rc == 0)
+		schedule_kick(d);
+}
+
+void schedule_kick(struct daemon *d)
+{
+	struct start *s;
+
+	if (!d->sched.ready || d->sched.starting || !schedule_reserve(d))
+		return;
+	d->sched.starting = true;
+	s = xcalloc(1, sizeof(*s));
+	s->d = d;
+	store_write(d->store, run_start, start_done, s);
+}
+
+bool schedule_process(struct daemon *d, struct live_turn *t)
+{
+	struct schedule *s = &d->sched;
+
+	if (s->processes < s->processes_max) {
+		s->processes++;
+		return true;
+	}
+	list_add_tail(&s->process_queue, &t->in_process_queue);
+	s->process_queued++;
+	return false;
+}
+
+void schedule_process_done(struct daemon *d)
+{
+	struct schedule *s = &d->sched;
+	struct live_turn *t;
+
+	must(s->processes > 0);
+	s->processes--;
+	if (list_empty(&s->process_queue))
+		return;
+	t = list_first(&s->process_queue, struct live_turn, in_process_queue);
+	schedule_process_forget(d, t);
+	s->processes++;
+	live_process_granted(t);
+}
+
+void schedule_process_forget(struct daemon *d, struct live_turn *t)
+{
+	if (list_empty(&t->in_process_queue))
+		return;
+	list_remove(&t->in_process_queue);
+	d->sched.process_queued--;
+}

@@ -1,0 +1,75 @@
+#ifndef AGENT_SERVE_SESSION_H
+#define AGENT_SERVE_SESSION_H
+/*
+ * Sessions of the daemon's socket, and requests in progress (spec 2.1, 2.2).
+ *
+ * A request lives from its line to its reply, in an arena of its own, also when its session has left: a
+ * store job may still hold it. Replies of one session keep request order, except those of requests whose
+ * row says `unordered`.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/serve/request.h"
+#include "error/error.h"
+#include "json/json.h"
+#include "mem/mem.h"
+#include "text/text.h"
+
+struct daemon;
+struct wire_peer;
+
+enum {
+	SESSION_REQUESTS_MAX = 64, /* spec 2.2: parsed requests in */
+};
+
+struct session {
+	struct daemon *d;
+	struct wire_peer *peer;
+	struct list in_daemon;
+	struct list requests; /* oldest first */
+	size_t request_count;
+	bool paused;
+	struct list follows;  /* struct follow */
+};
+
+struct request {
+	struct daemon *d;
+	struct session *session; /* NULL: it left */
+	struct list in_session;
+	const struct request_row *row;
+	struct arena arena;
+	struct str id;           /* JSON text */
+	uint64_t seen;           /* which fields of the row were given */
+	void *args;
+	void *work;              /* the handler's own */
+	void (*abandoned)(struct request *r); /* the session left; may be NULL. May answer. */
+	struct buf reply;
+	bool answered;
+};
+
+/* Takes fd. Sends the ready line. */
+void session_new(struct daemon *d, int fd);
+/* One line to the peer. A session that reads too slowly is closed. */
+void session_send(struct session *s, struct str line);
+/* Nothing is waiting to be sent. */
+bool session_drained(const struct session *s);
+/* Sends what is queued and closes. */
+void session_finish(struct session *s);
+void session_close(struct session *s);
+
+/*
+ * Answering, once per request; the request is gone afterwards.
+ *
+ *	struct json_out j = request_begin(r);
+ *	json_open_key(&j, "result", '{'); … json_close(&j, '}');
+ *	request_end(r, &j);
+ */
+struct json_out request_begin(struct request *r);
+void request_end(struct request *r, struct json_out *j);
+/* {"id":…,"error":CODE,"detail":TEXT} */
+void request_fail(struct request *r, const struct error *err);
+/* {"id":…,"result":JSON} */
+void request_answer(struct request *r, struct str json);
+
+#endif
