@@ -9,8 +9,8 @@
 
 enum {
 	PRIVATE_MODE = 0700,
-	TEMP_TRIES = 64,  /* ours: one in 2^30 names is taken by each folder there is */
-	TEMP_CHARS = 6,   /* as mkdtemp(3) */
+	TEMP_TRIES = 64, /* ours: one in 2^30 names is taken by each folder there is */
+	TEMP_CHARS = 6,  /* as mkdtemp(3) */
 };
 
 /* A umask can take bits that the owner needs. By handle, so that what gets the mode is a folder. */
@@ -25,7 +25,8 @@ static int widen_to_private(const char *path, struct error *err)
 		return error_sys(err, "look at '%s'", path);
 	if ((st.st_mode & 0777) == PRIVATE_MODE)
 		return 0;
-	(void)snprintf(through, sizeof(through), "/proc/self/fd/%d", fd); /* fchmod takes no O_PATH */
+	(void)snprintf(
+		through, sizeof(through), "/proc/self/fd/%d", fd); /* fchmod takes no O_PATH */
 	if (os_fault() || chmod(through, (st.st_mode & 07000) | PRIVATE_MODE) < 0)
 		return error_sys(err, "set the mode of '%s'", path);
 	return 0;

@@ -1,5 +1,6 @@
 /*
- * fault: the nth system call of this library fails, for torture tests. Not in a release. And chance.
+ * fault: the nth system call of this library fails, for torture tests. Not in a release. And
+ * chance.
  */
 #include <errno.h>
 #include <sys/random.h>

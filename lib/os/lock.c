@@ -9,7 +9,8 @@
 
 enum {
 	LOCK_MODE = 0600,
-	LOCK_TRIES = 8, /* ours: how often the file may be swapped under us before that is an error */
+	LOCK_TRIES =
+		8, /* ours: how often the file may be swapped under us before that is an error */
 };
 
 const struct error_kind OS_LOCKED = {"locked", ERROR_CLASS_CONFLICT};
@@ -19,8 +20,8 @@ static int open_lock(const char *path, int *ret_fd, struct stat *ret_st, struct 
 	_cleanup_(fd) int fd = -1;
 	struct stat st;
 
-	fd = os_raw_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-		LOCK_MODE);
+	fd = os_raw_openat(
+		AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, LOCK_MODE);
 	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
 		return error_set(err, &ERROR_INVALID, "'%s' is not a regular file", path);
 	if (fd < 0)
@@ -53,7 +54,7 @@ static int lock_now(int fd, const char *path, struct error *err)
 
 int os_lock_file(const char *path, int *ret_fd, struct error *err)
 {
-	struct stat opened, named;
+	struct stat opened = {0}, named = {0};
 
 	/* A file that was removed and made again between open and lock would give two owners. */
 	for (int i = 0; i < LOCK_TRIES; i++) {

@@ -2,8 +2,8 @@
  * replace: a file is the old one or the new one, whole, whenever the power goes.
  *
  * The new content is written beside the old under a name nobody knows, brought to disk, and renamed
- * over it; then the folder is brought to disk. All by the folder's descriptor, so that a folder that is
- * renamed meanwhile still gets its own file.
+ * over it; then the folder is brought to disk. All by the folder's descriptor, so that a folder
+ * that is renamed meanwhile still gets its own file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "os/internal.h"
 
 enum {
-	TEMP_TRIES = 16,  /* ours: a name of 64 random bits is taken once in a lifetime */
+	TEMP_TRIES = 16, /* ours: a name of 64 random bits is taken once in a lifetime */
 	TEMP_NAME_SIZE = 32,
 };
 
@@ -72,8 +72,7 @@ int os_replace_file(const char *path, struct str content, mode_t mode, struct er
 	char temp[TEMP_NAME_SIZE];
 	const char *name;
 
-	if (os_open_parent(path, &dir, &name, err) < 0 ||
-		make_temp(dir, mode, temp, &fd, err) < 0)
+	if (os_open_parent(path, &dir, &name, err) < 0 || make_temp(dir, mode, temp, &fd, err) < 0)
 		return error_prefix(err, "replace '%s'", path);
 	if (fill_temp(fd, content, mode, err) < 0) {
 		(void)unlinkat(dir, temp, 0); /* the error that counts is known */

@@ -66,10 +66,9 @@ static int limit_connect(int fd, int64_t ms, struct error *err)
 	return 0;
 }
 
-/* A connect(2) on AF_UNIX waits only while the listener's queue is full, and for SO_SNDTIMEO at most,
- * which it tells by EAGAIN. An interrupted one has done nothing and is made again. */
-static int connect_within(
-	int fd, const struct sockaddr_un *addr, int timeout_ms, struct error *err)
+/* A connect(2) on AF_UNIX waits only while the listener's queue is full, and for SO_SNDTIMEO at
+ * most, which it tells by EAGAIN. An interrupted one has done nothing and is made again. */
+static int connect_within(int fd, const struct sockaddr_un *addr, int timeout_ms, struct error *err)
 {
 	const struct clock *clock = clock_system();
 	int64_t end_ms = clock_mono_ms(clock) + timeout_ms, left_ms;
@@ -79,8 +78,7 @@ static int connect_within(
 		left_ms = end_ms - clock_mono_ms(clock);
 		if (limit_connect(fd, left_ms > 0 ? left_ms : NO_WAIT_MS, err) < 0)
 			return -1;
-		rc = os_fault() ? -1
-				: connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
+		rc = os_fault() ? -1 : connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
 	} while (rc < 0 && errno == EINTR && clock_mono_ms(clock) < end_ms);
 	if (rc < 0 && (errno == EAGAIN || errno == EINTR))
 		errno = ETIMEDOUT;

@@ -1,0 +1,269 @@
+/* file: reading, replacing and asking about files, with hostile things in their place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "os/os.h"
+#include "testing.h"
+
+struct place {
+	char *dir;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = xcalloc(1, sizeof(*p));
+
+	p->dir = testing_dir();
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	int rc = os_remove_tree(p->dir, NULL);
+
+	free(p->dir);
+	free(p);
+	return rc;
+}
+
+static char *in(void **state, const char *name)
+{
+	const struct place *p = *state;
+
+	return xasprintf("%s/%s", p->dir, name);
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void a_file_comes_back_as_it_was_written(void **state)
+{
+	_cleanup_(mem) char *path = in(state, "f");
+	_cleanup_(buf) struct buf b = BUF_INIT(1 << 20);
+	struct error err = ERROR_INIT;
+	size_t len = 300000;
+	_cleanup_(mem) char *big = xcalloc(1, len);
+
+	memset(big + 1, 'x', len - 2);
+	assert_ok(os_replace_file(path, (struct str){big, len}, 0600, &err), &err);
+	(void)buf_puts(&b, "<");
+	assert_ok(os_read_file(path, &b, &err), &err);
+	assert_int_equal(b.len, len + 1);
+	assert_memory_equal(b.data + 1, big, len);
+	assert_int_equal(mode_of(path), 0600);
+}
+
+static void the_mode_is_exact_whatever_the_umask(void **state)
+{
+	static const struct {
+		mode_t mask, mode;
+	} rows[] = {
+		{0,    0600},
+                {077,  0644},
+                {0777, 0600},
+                {0,    0444},
+                {022,  0666}
+        };
+	_cleanup_(mem) char *path = in(state, "f");
+	struct error err = ERROR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		mode_t old = umask(rows[i].mask);
+		int rc = os_replace_file(path, STR("x"), rows[i].mode, &err);
+
+		(void)umask(old);
+		assert_ok(rc, &err);
+		assert_int_equal(mode_of(path), rows[i].mode);
+	}
+}
+
+static void replacing_a_link_replaces_the_link(void **state)
+{
+	_cleanup_(mem) char *target = in(state, "target"), *link = in(state, "link");
+	_cleanup_(buf) struct buf b = BUF_INIT(100);
+	struct error err = ERROR_INIT;
+	struct stat st;
+
+	assert_ok(os_replace_file(target, STR("kept"), 0600, &err), &err);
+	assert_int_equal(symlink("target", link), 0);
+	assert_ok(os_replace_file(link, STR("new"), 0600, &err), &err);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_ok(os_read_file(target, &b, &err), &err);
+	assert_string_equal(b.data, "kept");
+}
+
+static void a_name_at_the_limit_can_be_replaced(void **state)
+{
+	char name[256]; /* NAME_MAX and the NUL */
+	struct error err = ERROR_INIT;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	{
+		_cleanup_(mem) char *path = in(state, name);
+
+		assert_ok(os_replace_file(path, STR("x"), 0600, &err), &err);
+		assert_ok(os_replace_file(path, STR("y"), 0600, &err), &err);
+	}
+}
+
+static void what_is_no_file_name_is_refused(void **state)
+{
+	static const char *const names[] = {"", "/", ".", "..", "x/"};
+	_cleanup_(mem) char *dir = in(state, "folder");
+	_cleanup_(mem) char *missing = in(state, "none/f");
+	struct error err = ERROR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_fails(os_replace_file(names[i], STR("x"), 0600, &err), &err, ERROR_INVALID);
+	assert_ok(os_mkdir_private(dir, NULL, &err), &err);
+	assert_fails(os_replace_file(dir, STR("x"), 0600, &err), &err, ERROR_SYS);
+	assert_int_equal(err.sys, EISDIR);
+	assert_fails(os_replace_file(missing, STR("x"), 0600, &err), &err, ERROR_SYS);
+	assert_int_equal(err.sys, ENOENT);
+}
+
+static void the_ceiling_is_exact(void **state)
+{
+	_cleanup_(mem) char *path = in(state, "f");
+	struct error err = ERROR_INIT;
+
+	assert_ok(os_replace_file(path, STR("12345"), 0600, &err), &err);
+	{
+		_cleanup_(buf) struct buf five = BUF_INIT(5), four = BUF_INIT(4),
+					  none = BUF_INIT(0);
+
+		assert_ok(os_read_file(path, &five, &err), &err);
+		assert_string_equal(five.data, "12345");
+		(void)buf_puts(&four, "ab");
+		assert_fails(os_read_file(path, &four, &err), &err, ERROR_LIMIT);
+		assert_string_equal(four.data, "ab");
+		assert_fails(os_read_file(path, &none, &err), &err, ERROR_LIMIT);
+	}
+	assert_ok(os_replace_file(path, STR(""), 0600, &err), &err);
+	{
+		_cleanup_(buf) struct buf none = BUF_INIT(0);
+
+		assert_ok(os_read_file(path, &none, &err), &err);
+		assert_int_equal(none.len, 0);
+	}
+}
+
+static void a_file_of_unknown_size_is_read(void **state)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(1 << 20);
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	assert_ok(os_read_file("/proc/self/status", &b, &err), &err);
+	assert_non_null(strstr(b.data, "Pid:"));
+}
+
+static void what_is_no_regular_file_is_refused_at_once(void **state)
+{
+	_cleanup_(mem) char *fifo = in(state, "fifo"), *sock = in(state, "sock");
+	_cleanup_(fd) int fd = -1;
+	_cleanup_(buf) struct buf b = BUF_INIT(100);
+	struct error err = ERROR_INIT;
+	const struct place *p = *state;
+
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_ok(os_listen_private(sock, &fd, &err), &err);
+	assert_fails(os_read_file(fifo, &b, &err), &err, ERROR_INVALID);
+	assert_fails(os_read_file(sock, &b, &err), &err, ERROR_INVALID);
+	assert_fails(os_read_file(p->dir, &b, &err), &err, ERROR_INVALID);
+	assert_fails(os_read_file("/dev/zero", &b, &err), &err, ERROR_INVALID);
+	assert_fails(os_read_file("/nowhere/at/all", &b, &err), &err, ERROR_SYS);
+	assert_int_equal(err.sys, ENOENT);
+	assert_string_equal(err.text, "open '/nowhere/at/all': No such file or directory");
+}
+
+static void descriptors_are_not_inherited(void **state)
+{
+	_cleanup_(fd) int fd = -1;
+	struct error err = ERROR_INIT;
+	const struct place *p = *state;
+
+	assert_ok(os_open(p->dir, O_RDONLY | O_DIRECTORY, 0, &fd, &err), &err);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_ok(os_fsync_dir(p->dir, &err), &err);
+}
+
+static void short_reads_end_at_the_end(void **state)
+{
+	struct error err = ERROR_INIT;
+	char got[10];
+	size_t len;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_ok(os_write_all(ends[1], "abc", 3, &err), &err);
+	assert_ok(os_write_all(ends[1], "de", 2, &err), &err);
+	assert_int_equal(close(ends[1]), 0);
+	assert_ok(os_read_full(ends[0], got, 4, &len, &err), &err);
+	assert_int_equal(len, 4);
+	assert_ok(os_read_full(ends[0], got, sizeof(got), &len, &err), &err);
+	assert_int_equal(len, 1);
+	assert_int_equal(got[0], 'e');
+	assert_int_equal(close(ends[0]), 0);
+	assert_fails(os_read_full(-1, got, 1, &len, &err), &err, ERROR_SYS);
+	assert_fails(os_write_all(-1, got, 1, &err), &err, ERROR_SYS);
+}
+
+static void what_there_is_and_what_can_run(void **state)
+{
+	_cleanup_(mem) char *plain = in(state, "plain"), *program = in(state, "program");
+	_cleanup_(mem) char *below = in(state, "plain/x"), *loop = in(state, "loop");
+	const struct place *p = *state;
+	struct error err = ERROR_INIT;
+
+	assert_ok(os_replace_file(plain, STR("x"), 0600, &err), &err);
+	assert_ok(os_replace_file(program, STR("#!/bin/sh\n"), 0700, &err), &err);
+	assert_int_equal(symlink("loop", loop), 0);
+	assert_int_equal(os_is_program(program, &err), 1);
+	assert_int_equal(os_is_program(plain, &err), 0);
+	assert_int_equal(os_is_program(p->dir, &err), 0);
+	assert_int_equal(os_is_program(below, &err), 0);
+	assert_int_equal(os_is_program(loop, &err), 0);
+	assert_int_equal(os_exists(program, &err), 1);
+	assert_int_equal(os_exists(p->dir, &err), 1);
+	assert_int_equal(os_exists(below, &err), 0);
+	assert_int_equal(os_exists("/nowhere", &err), 0);
+	assert_int_equal(os_exists(loop, &err), -1);
+	assert_int_equal(err.sys, ELOOP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_file_comes_back_as_it_was_written, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_mode_is_exact_whatever_the_umask, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			replacing_a_link_replaces_the_link, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_name_at_the_limit_can_be_replaced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_no_file_name_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_ceiling_is_exact, set_up, tear_down),
+		cmocka_unit_test(a_file_of_unknown_size_is_read),
+		cmocka_unit_test_setup_teardown(
+			what_is_no_regular_file_is_refused_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(descriptors_are_not_inherited, set_up, tear_down),
+		cmocka_unit_test(short_reads_end_at_the_end),
+		cmocka_unit_test_setup_teardown(what_there_is_and_what_can_run, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests_name("os.file", tests, NULL, NULL);
+}
