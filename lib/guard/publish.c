@@ -249,35 +249,45 @@ static int take_free_name(const struct target *t, const char *stage, struct erro
 	return guard_sys(err, "name", t->path);
 }
 
-/* After the exchange the stage's name holds the old file: is it the one that was looked at? If it
- * is not, both go back to where they were. */
+/*
+ * After the exchange the stage's name holds the old file: is it the one that was looked at? If it
+ * is not, both go back to where they were. Whoever took the name in that moment wins it: then what
+ * was there before stays beside it under the stage's name (*ret_keep), and the error says so.
+ */
 static int check_exchanged(
-	const struct target *t, const char *stage, bool *ret_keep, struct error *err)
+	const struct target *t, int fd, const char *stage, bool *ret_keep, struct error *err)
 {
 	struct guard_expect was = guard_expect_stat(&t->st), now;
-	struct stat st;
+	struct stat st, ours;
 
-	if (fstatat(t->dir, stage, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstat(fd, &ours) < 0 || fstatat(t->dir, stage, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return guard_sys(err, "look at", stage);
 	now = guard_expect_stat(&st);
 	if (same(&was, &now))
 		return 0;
-	if (renameat2(t->dir, stage, t->dir, t->name, RENAME_EXCHANGE) == 0)
-		return changed(t->path, "was changed", err);
 	*ret_keep = true;
-	return error_sys_kind(err, &GUARD_FILE_CHANGED,
-		"'%s' was changed at the same moment; what it held lies in '%s' beside it", t->path,
-		stage);
+	if (renameat2(t->dir, stage, t->dir, t->name, RENAME_EXCHANGE) == 0 &&
+		fstatat(t->dir, stage, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		*ret_keep = st.st_ino != ours.st_ino || st.st_dev != ours.st_dev;
+		if (!*ret_keep)
+			return changed(t->path, "was changed", err);
+		(void)renameat2(
+			t->dir, stage, t->dir, t->name, RENAME_EXCHANGE); /* either is kept */
+	}
+	return error_set(err, &GUARD_FILE_CHANGED,
+		"'%s' was changed twice at the same moment; one version lies in '%s' beside it",
+		t->path, stage);
 }
 
 /* Gives the staged file the name of the one that is there. *ret_keep: the stage's name must stay.
  */
-static int take_name(const struct target *t, const char *stage, bool *ret_keep, struct error *err)
+static int take_name(
+	const struct target *t, int fd, const char *stage, bool *ret_keep, struct error *err)
 {
 	struct stat st;
 
 	if (renameat2(t->dir, stage, t->dir, t->name, RENAME_EXCHANGE) == 0)
-		return check_exchanged(t, stage, ret_keep, err);
+		return check_exchanged(t, fd, stage, ret_keep, err);
 	if (errno == ENOENT)
 		return changed(t->path, "was removed", err);
 	if (errno != EINVAL && errno != ENOSYS)
@@ -305,7 +315,8 @@ static int publish_staged(const struct target *t, struct str content, mode_t new
 	}
 	rc = stage_fill(fd, t, new_mode, content, err);
 	if (rc == 0)
-		rc = t->exists ? take_name(t, stage, &keep, err) : take_free_name(t, stage, err);
+		rc = t->exists ? take_name(t, fd, stage, &keep, err)
+			       : take_free_name(t, stage, err);
 	if (!keep)
 		(void)unlinkat(t->dir, stage, 0); /* the old file, or ours that found no name */
 	return rc;

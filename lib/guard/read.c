@@ -11,6 +11,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -136,10 +137,12 @@ static int drain(int fd, const char *name, size_t max_bytes, struct buf *to, str
 	size_t start = to->len;
 
 	for (;;) {
-		size_t left = max_bytes - (to->len - start);
+		size_t left = max_bytes - (to->len - start), room = to->max - to->len;
 		char past;
 		ssize_t n;
 
+		if (left > room)
+			left = room;
 		if (left > READ_STEP_BYTES)
 			left = READ_STEP_BYTES;
 		if (left > 0 && buf_reserve(to, left) < 0)

@@ -40,6 +40,16 @@ static int too_long(struct error *err)
 		err, &GUARD_INVALID_PATH, "the path is longer than %d bytes", PATH_MAX - 1);
 }
 
+/* Looks at the folder the walk stands in, after a step that did not. */
+static int walk_look(struct walk *w, struct error *err)
+{
+	const char *at = w->real.len > 0 ? w->real.data : "/";
+
+	if (lstat(at, &w->st) < 0)
+		return error_sys_kind(err, &GUARD_INVALID_PATH, "look at '%s'", at);
+	return 0;
+}
+
 /* Takes the last part of `real` away; the root stays the root. */
 static int walk_up(struct walk *w, struct error *err)
 {
@@ -53,9 +63,7 @@ static int walk_up(struct walk *w, struct error *err)
 		w->real.len = (size_t)(slash - w->real.data);
 		w->real.data[w->real.len] = '\0';
 	}
-	if (stat(w->real.len > 0 ? w->real.data : "/", &w->st) < 0)
-		return error_sys_kind(err, &GUARD_INVALID_PATH, "look at '%s'", w->real.data);
-	return 0;
+	return walk_look(w, err);
 }
 
 /* Puts a link's text before what is left to walk. */
@@ -73,14 +81,15 @@ static int walk_link(struct walk *w, const char *link, struct error *err)
 		return error_set(err, &GUARD_INVALID_PATH, "more than %d symbolic links at '%s'",
 			GUARD_LINKS_MAX, link);
 	(void)buf_put(&rest, target, (size_t)n);
-	(void)buf_putc(&rest, '/');
-	(void)buf_put_str(&rest, buf_str(&w->rest)); /* a full buffer is seen below */
+	(void)buf_put_str(&rest, buf_str(&w->rest)); /* empty or from a '/' on */
 	if (rest.full)
 		return too_long(err);
 	if (target[0] == '/')
 		buf_clear(&w->real);
 	buf_clear(&w->rest);
-	return buf_put_str(&w->rest, buf_str(&rest)) < 0 ? too_long(err) : 0;
+	if (buf_put_str(&w->rest, buf_str(&rest)) < 0)
+		return too_long(err);
+	return walk_look(w, err);
 }
 
 /* What stands at real/part: follows it, steps into it, or notes that it is missing. */
@@ -152,8 +161,8 @@ static int walk_start(struct walk *w, const char *base, struct str path, struct 
 			path.len, GUARD_PATH_MAX_BYTES);
 	if (memchr(path.p, '\0', path.len))
 		return error_set(err, &GUARD_INVALID_PATH, "the path holds a NUL byte");
-	if (stat("/", &w->st) < 0)
-		return error_sys(err, "look at '/'");
+	if (walk_look(w, err) < 0)
+		return -1;
 	if (path.p[0] != '/') {
 		must(base && base[0] == '/');
 		(void)buf_puts(&w->rest, base);
