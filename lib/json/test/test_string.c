@@ -85,6 +85,15 @@ static void every_code_point_is_read_escaped_and_plain(void **state)
 		assert_null(json_unquote(text, text + strlen(text), &got, &after));
 		assert_true(str_eq(got, (struct str){plain, len}));
 		assert_true(*after == '\0');
+		snprintf(text, sizeof(text), "a%.*s\"", (int)len, plain);
+		assert_null(json_unquote(text, text + strlen(text), &got, &after));
+		assert_true(str_eq((struct str){got.p + 1, got.len - 1}, (struct str){plain, len}));
+		for (size_t cut = 1; cut < len; cut++) {
+			snprintf(text, sizeof(text), "%.*s\"", (int)cut, plain);
+			assert_non_null(json_unquote(text, text + cut + 1, &got, &after));
+			assert_ptr_equal(after, text);
+			assert_non_null(json_unquote(text, text + cut, &got, &after));
+		}
 	}
 }
 
