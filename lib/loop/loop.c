@@ -47,9 +47,7 @@ static void run_tasks(uv_check_t *check)
 	struct loop *l = check->data;
 	struct list batch;
 
-	if (list_empty(&l->tasks))
-		return;
-	list_add_head(&l->tasks, &batch);
+	list_add_head(&l->tasks, &batch); /* between the head and the first: becomes the new head */
 	list_remove(&l->tasks);
 	while (!list_empty(&batch)) {
 		struct loop_task *t = list_first(&batch, struct loop_task, node);
