@@ -1,12 +1,12 @@
 #ifndef AGENT_TOOL_TOOL_H
 #define AGENT_TOOL_TOOL_H
 /*
- * Tools: what a model can call (spec 5). One file per tool, each exporting one const entry; the table is in
- * tool/table.c.
+ * Tools: what a model can call (spec 5). One file per tool, each exporting one const entry; the
+ * table is in tool/table.c.
  *
- * A call goes: tool_prepare (arguments against the schema; nothing recorded before they hold) → tool_judge
- * (where would it run?) → verdicts, by the caller → tool_start → done() with a result → tool_run_free.
- * Results are redacted before they leave this layer.
+ * A call goes: tool_prepare (arguments against the schema; nothing recorded before they hold) →
+ * tool_judge (where would it run?) → verdicts, by the caller → tool_start → done() with a result →
+ * tool_run_free. Results are redacted before they leave this layer.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,18 +27,18 @@ extern const struct error_kind TOOL_NOT_AVAILABLE;     /* tool_not_available */
 extern const struct error_kind TOOL_UNKNOWN;           /* unknown_tool */
 extern const struct error_kind TOOL_WORKSPACE_MISSING; /* workspace_missing: it vanished */
 extern const struct error_kind TOOL_NO_GATE;           /* sandbox_no_gate */
-extern const struct error_kind TOOL_REFUSED_PATH;      /* protected_path: refused whatever a gate says */
+extern const struct error_kind TOOL_REFUSED_PATH; /* protected_path: refused whatever a gate says */
 
 /* What tools need of the daemon; one, for its whole life. */
 struct tool_host {
 	struct loop *loop;
 	struct sandbox *sandbox;
 	const struct secret_set *secrets;
-	char *const *env;            /* of a bot's commands, provider keys withheld already */
-	const char *writer;          /* path of consort-write */
-	const char *supervisor;      /* path of consort-supervise */
-	const char *socket;          /* the daemon's own: AGENT_SOCKET of commands outside the sandbox */
-	const char *program;         /* path of agent: AGENT_BIN */
+	char *const *env;       /* of a bot's commands, provider keys withheld already */
+	const char *writer;     /* path of consort-write */
+	const char *supervisor; /* path of consort-supervise */
+	const char *socket;     /* the daemon's own: AGENT_SOCKET of commands outside the sandbox */
+	const char *program;    /* path of agent: AGENT_BIN */
 	const struct guard_id *never; /* files this process must not open (the store) */
 	size_t never_count;
 	/* Reads an artifact for `read`: asynchronous, done on the loop; see tool/read.c. */
@@ -47,14 +47,19 @@ struct tool_host {
 	void *artifact_arg;
 };
 
+struct tool_judgement;
 /* One call of one turn; lives until the run is freed. */
 struct tool_context {
 	const struct tool_host *host;
 	const struct bot *bot;
-	struct str workspace;        /* of the turn, canonical; absent when the bot has none */
+	struct str workspace; /* of the turn, canonical; absent when the bot has none */
 	struct str model;
 	int64_t turn;
 	struct str call_id;
+	/* For start: what was judged and allowed, or NULL. A path that by then resolves elsewhere
+	 * is refused (path_changed), so that an allow holds for what was shown and for nothing
+	 * else. */
+	const struct tool_judgement *judged;
 };
 
 enum tool_reach {
@@ -65,9 +70,11 @@ enum tool_reach {
 };
 struct tool_judgement {
 	enum tool_reach reach;
-	const char *why;       /* for TOOL_LEAVES: "require_escalated", "outside_writable_folders", "protected" */
-	struct str paths[4];   /* the first real paths concerned, in the arena */
+	const char *why;     /* for TOOL_LEAVES: "require_escalated", "outside_writable_folders",
+				"protected" */
+	struct str paths[4]; /* the first real paths concerned, in the arena */
 	size_t path_count;
+	struct str_list real;     /* all of them, in the order of the call */
 	struct str justification; /* what the model said, or absent */
 };
 
@@ -77,7 +84,8 @@ struct tool_artifact {
 /* Lives until the run is freed. */
 struct tool_result {
 	struct str output; /* the text for the model; JSON where the spec says so */
-	bool failed;       /* an error, a non-zero exit, a timeout: later gated calls are announced again */
+	bool failed; /* an error, a non-zero exit, a timeout: later gated calls are announced again
+		      */
 	bool cancelled;
 	struct tool_artifact artifacts[2];
 	size_t artifact_count;
@@ -87,22 +95,26 @@ typedef void (*tool_done)(void *arg, const struct tool_result *r);
 struct tool_run; /* each tool's own; freed through its entry */
 struct tool {
 	const char *name, *description;
-	const char *parameters;           /* JSON Schema, as the model is shown it */
-	const struct json_field *fields;  /* the same, for decoding: unknown members are refused */
+	const char *parameters;          /* JSON Schema, as the model is shown it */
+	const struct json_field *fields; /* the same, for decoding: unknown members are refused */
 	size_t field_count, args_size;
-	bool confined;                    /* one of those the sandbox confines (AG-233) */
+	bool confined; /* one of those the sandbox confines (AG-233) */
 	/* Checks that a table cannot say; may be NULL. */
 	int (*check)(const void *args, struct error *err);
 	/* Where the call would run. Blocking but brief (path walks). NULL: TOOL_IN_DAEMON. */
-	int (*judge)(const struct tool_context *c, struct arena *a, const void *args, struct tool_judgement *ret,
-		struct error *err);
-	/* `outside`: run it unconfined although the bot has a sandbox (it was allowed to). done() never comes
-	 * inside start. An error here is a result too: the caller makes it one. */
-	int (*start)(const struct tool_context *c, struct arena *a, const void *args, bool outside, tool_done done,
-		void *arg, struct tool_run **ret, struct error *err);
+	int (*judge)(const struct tool_context *c, struct arena *a, const void *args,
+		struct tool_judgement *ret, struct error *err);
+	/* `outside`: run it unconfined although the bot has a sandbox (it was allowed to). done()
+	 * never comes inside start. An error here is a result too: the caller makes it one. */
+	int (*start)(const struct tool_context *c, struct arena *a, const void *args, bool outside,
+		tool_done done, void *arg, struct tool_run **ret, struct error *err);
 	void (*cancel)(struct tool_run *r); /* done() follows, with .cancelled */
 	void (*free)(struct tool_run *r);   /* no done() afterwards; ends what still runs */
 };
+
+/* Whether two judgements of one call name the same reach and the same real paths: after a restart a
+ * call is judged anew, and an answer to the older judgement holds only where nothing moved. */
+bool tool_judgement_same(const struct tool_judgement *x, const struct tool_judgement *y);
 
 /* NULL-terminated; in the order the model is shown them. */
 extern const struct tool *const tool_table[];
@@ -119,6 +131,7 @@ const struct sandbox_policy *tool_policy(const struct tool_context *c, struct ar
 /* The environment of a command: the host's, AGENT_* of this call, AGENT_SOCKET. In the arena. */
 char **tool_environ(const struct tool_context *c, struct arena *a, bool outside);
 /* Resolves a path argument against the workspace. */
-int tool_resolve(const struct tool_context *c, struct str path, struct guard_path *ret, struct error *err);
+int tool_resolve(
+	const struct tool_context *c, struct str path, struct guard_path *ret, struct error *err);
 
 #endif

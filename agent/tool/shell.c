@@ -1,0 +1,344 @@
+/*
+ * shell: one command with /bin/sh, inside the bot's sandbox or outside it (spec 5.1).
+ *
+ * Inside, bubblewrap's pid namespace ends with the command and takes everything it started along.
+ * Outside, the supervisor does that. Either way nothing of a call outlives it.
+ */
+#include "agent/core/limits.h"
+#include "agent/tool/entries.h"
+#include "agent/tool/internal.h"
+#include "agent/tool/shell_output.h"
+#include "proc/proc.h"
+
+enum {
+	COMMAND_MAX_BYTES = 16384,      /* spec 5.1 */
+	TIMEOUT_MAX_MS = 600000,        /* spec 5.1 */
+	TIMEOUT_DEFAULT_MS = 120000,    /* spec 5.1 */
+	JUSTIFICATION_MAX_BYTES = 4096, /* ours: a person reads it */
+	STREAMS = 2,                    /* stdout, stderr */
+	/* ours: twice the shown text of both streams, each byte escaped as \u00XX */
+	RESULT_MAX_BYTES = 2 * STREAMS * 6 * TOOL_OUTPUT_SHOWN_BYTES,
+	/* ours: a stream may shrink on its way through the filter (a key's whole body becomes one
+	 * mark), but what is read and thrown away has an end as well */
+	RAW_MAX_BYTES = 16 * TOOL_OUTPUT_KEPT_BYTES,
+};
+
+static const struct error_kind SHELL_OUTPUT_LIMIT = {"shell_output_limit", ERROR_CLASS_LIMIT};
+static const struct error_kind SHELL_CANCELLED = {"cancelled", ERROR_CLASS_CONFLICT};
+
+enum permissions { USE_DEFAULT, REQUIRE_ESCALATED };
+static const char *const permission_names[] = {"use_default", "require_escalated", NULL};
+
+struct shell_args {
+	struct str command, workdir, justification;
+	int64_t timeout_ms;
+	int sandbox_permissions;
+};
+
+static const struct json_field shell_fields[] = {
+	JSON_STR(struct shell_args, command, .required = true, .min = 1, .max = COMMAND_MAX_BYTES),
+	JSON_I64(struct shell_args, timeout_ms, .min = 1, .max = TIMEOUT_MAX_MS),
+	JSON_STR(struct shell_args, workdir, .min = 1, .max = GUARD_PATH_MAX_BYTES),
+	JSON_ENUM(struct shell_args, sandbox_permissions, permission_names),
+	JSON_STR(struct shell_args, justification, .max = JUSTIFICATION_MAX_BYTES),
+};
+
+struct shell_run {
+	struct tool_run run;
+	struct sandbox_command *box; /* NULL outside */
+	struct proc_command *command;
+	struct shell_stream streams[STREAMS];
+	int64_t timeout_ms;
+	bool overflowed, cancelled;
+};
+
+static int shell_check(const void *args, struct error *err)
+{
+	const struct shell_args *s = args;
+
+	if (tool_check_text(s->command, "command", err) < 0 ||
+		tool_check_text(s->workdir, "workdir", err) < 0 ||
+		tool_check_text(s->justification, "justification", err) < 0)
+		return -1;
+	return 0;
+}
+
+static int shell_judge(const struct tool_context *c, struct arena *a, const void *args,
+	struct tool_judgement *ret, struct error *err)
+{
+	const struct shell_args *s = args;
+
+	(void)a;
+	(void)err;
+	*ret = (struct tool_judgement){.reach = TOOL_CONFINED, .justification = s->justification};
+	if (!tool_sandboxed(c)) {
+		ret->reach = TOOL_OUTSIDE;
+	} else if (s->sandbox_permissions == REQUIRE_ESCALATED) {
+		ret->reach = TOOL_LEAVES;
+		ret->why = TOOL_WHY_ESCALATED;
+	}
+	return 0;
+}
+
+/*
+ * The result.
+ */
+
+/* Names the artifact of a stream that is shown in part, and hands its bytes over. */
+static const char *add_artifact(struct shell_run *s, const struct shell_stream *stream)
+{
+	struct tool_run *r = &s->run;
+
+	if (!shell_stream_is_cut(stream))
+		return NULL;
+	r->result.artifacts[r->result.artifact_count++] = (struct tool_artifact){
+		str_from(stream->name), buf_str(&stream->kept)};
+	return arena_printf(&r->arena, "%lld/" STR_FMT "/%s", (long long)r->context->turn,
+		STR_ARG(r->context->call_id), stream->name);
+}
+
+static void write_streams(struct shell_run *s, struct json_out *j)
+{
+	const char *references[STREAMS];
+
+	for (size_t i = 0; i < STREAMS; i++) {
+		references[i] = add_artifact(s, &s->streams[i]);
+		shell_stream_write(&s->streams[i], j, references[i]);
+	}
+	if (s->run.result.artifact_count == 0)
+		return;
+	json_open_key(j, "artifacts", '[');
+	for (size_t i = 0; i < STREAMS; i++) {
+		if (references[i])
+			json_put_cstr(j, NULL, references[i]);
+	}
+	json_close(j, ']');
+}
+
+static void write_error(struct json_out *j, const struct error_kind *kind, const char *detail)
+{
+	json_put_cstr(j, "error", kind->code);
+	json_put_cstr(j, "detail", detail);
+}
+
+static void write_outcome(struct shell_run *s, struct json_out *j, const struct proc_outcome *o)
+{
+	if (s->cancelled && o->end == PROC_CANCELLED) {
+		write_error(j, &SHELL_CANCELLED, "the command was ended before it was done");
+	} else if (s->overflowed) {
+		write_error(j, &SHELL_OUTPUT_LIMIT,
+			"the command was ended, since one of its streams is over 1048576 bytes: "
+			"write "
+			"large output to a file");
+	} else if (o->end == PROC_TIMED_OUT) {
+		json_put_null(j, "exit_code");
+		json_put_bool(j, "success", false);
+		json_put_bool(j, "timed_out", true);
+	} else {
+		json_put_i64(j, "exit_code", o->code);
+		json_put_bool(j, "success", o->code == 0);
+	}
+}
+
+static bool has_failed(const struct shell_run *s, const struct proc_outcome *o)
+{
+	return s->cancelled || s->overflowed || o->end != PROC_EXITED || o->code != 0;
+}
+
+static void finish(struct shell_run *s, const struct proc_outcome *o)
+{
+	_cleanup_(buf) struct buf out = BUF_INIT(RESULT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&out);
+
+	json_open(&j, '{');
+	write_streams(s, &j);
+	write_outcome(s, &j, o);
+	json_close(&j, '}');
+	must(!out.full);
+	s->run.result.cancelled = s->cancelled;
+	tool_run_finish(&s->run, tool_keep(&s->run.arena, &out), has_failed(s, o));
+}
+
+/*
+ * The command.
+ */
+
+static void on_output(void *arg, int stream, const char *p, size_t len)
+{
+	struct shell_run *s = arg;
+
+	if (shell_stream_put(&s->streams[stream - 1], p, len) || s->overflowed)
+		return;
+	s->overflowed = true;
+	proc_command_cancel(s->command);
+}
+
+static void on_ended(void *arg, const struct proc_outcome *o)
+{
+	struct shell_run *s = arg;
+
+	for (size_t i = 0; i < STREAMS; i++) {
+		shell_stream_end(&s->streams[i]);
+		s->overflowed = s->overflowed || s->streams[i].over;
+	}
+	s->overflowed = s->overflowed || o->end == PROC_OVERFLOWED;
+	finish(s, o);
+	sandbox_command_free(mem_take(&s->box));
+}
+
+static const struct proc_callbacks command_callbacks = {.output = on_output, .ended = on_ended};
+
+static void shell_release(struct tool_run *r)
+{
+	struct shell_run *s = container_of(r, struct shell_run, run);
+
+	proc_command_free(s->command);
+	sandbox_command_free(
+		s->box); /* only now: what it covers is covered until the tree has ended */
+	for (size_t i = 0; i < STREAMS; i++)
+		shell_stream_release(&s->streams[i]);
+	free(s);
+}
+
+/* Where the command starts: the workspace, or a folder named from there. */
+static int find_folder(const struct tool_context *c, struct arena *a, struct str workdir,
+	const char **ret, struct error *err)
+{
+	_cleanup_(guard_path) struct guard_path at = {.real = NULL};
+
+	if (tool_check_workspace(c, err) < 0)
+		return -1;
+	if (!workdir.p) {
+		*ret = tool_cstr(a, c->workspace);
+		return 0;
+	}
+	if (tool_resolve(c, workdir, &at, err) < 0)
+		return error_prefix(err, "workdir");
+	if (!at.exists || !at.is_dir)
+		return error_set(err, &GUARD_NOT_FOUND, "workdir: '%s' is no folder", at.real);
+	*ret = arena_strndup(a, at.real, strlen(at.real));
+	return 0;
+}
+
+static int start_inside(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+{
+	const struct tool_context *c = s->run.context;
+	struct proc_limits limits = {
+		.timeout_ms = s->timeout_ms, .output_max_bytes = RAW_MAX_BYTES};
+	struct proc_spec spec = {.cwd = "/"}; /* bubblewrap goes to cwd itself, inside */
+	struct proc_fd *fds;
+
+	if (sandbox_command_new(
+		    c->host->sandbox, tool_policy(c, &s->run.arena), cwd, inner, &s->box, err) < 0)
+		return -1;
+	fds = arena_alloc(&s->run.arena, (s->box->fd_count + 1) * sizeof(*fds));
+	for (size_t i = 0; i < s->box->fd_count; i++)
+		fds[i] = (struct proc_fd){s->box->fds[i].fd, s->box->fds[i].as};
+	spec.program = s->box->program;
+	spec.argv = s->box->argv;
+	spec.env = tool_environ(c, &s->run.arena, false);
+	spec.fds = fds;
+	spec.fd_count = s->box->fd_count;
+	return proc_command_start(c->host->loop, &spec, (struct str){NULL, 0}, &limits,
+		&command_callbacks, s, &s->command, err);
+}
+
+static int start_outside(
+	struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+{
+	const struct tool_context *c = s->run.context;
+	struct proc_limits limits = {
+		.timeout_ms = s->timeout_ms, .output_max_bytes = RAW_MAX_BYTES};
+	struct proc_spec spec = {
+		.program = inner[0],
+		.argv = inner,
+		.env = tool_environ(c, &s->run.arena, true),
+		.cwd = cwd,
+		.new_session = true, /* no terminal to reach */
+	};
+
+	return proc_command_start(c->host->loop, &spec, (struct str){NULL, 0}, &limits,
+		&command_callbacks, s, &s->command, err);
+}
+
+static int shell_start(const struct tool_context *c, struct arena *a, const void *args,
+	bool outside, tool_done done, void *arg, struct tool_run **ret, struct error *err)
+{
+	const struct shell_args *in = args;
+	char *inner[] = {"/bin/sh", "-c", tool_cstr(a, in->command), NULL};
+	struct shell_run *s;
+	const char *cwd;
+	int rc;
+
+	if (find_folder(c, a, in->workdir, &cwd, err) < 0)
+		return -1;
+	s = xcalloc(1, sizeof(*s));
+	tool_run_init(&s->run, c, done, arg, shell_release);
+	s->timeout_ms = in->timeout_ms > 0 ? in->timeout_ms : TIMEOUT_DEFAULT_MS;
+	shell_stream_init(&s->streams[0], "stdout", c->host->secrets);
+	shell_stream_init(&s->streams[1], "stderr", c->host->secrets);
+	if (tool_sandboxed(c) && !outside)
+		rc = start_inside(s, cwd, inner, err);
+	else
+		rc = start_outside(s, cwd, inner, err);
+	if (rc < 0) {
+		tool_run_free(&s->run);
+		return -1;
+	}
+	*ret = &s->run;
+	return 0;
+}
+
+static void shell_cancel(struct tool_run *r)
+{
+	struct shell_run *s = container_of(r, struct shell_run, run);
+
+	if (r->over || s->cancelled)
+		return;
+	s->cancelled = true;
+	proc_command_cancel(s->command);
+}
+
+const struct tool tool_shell = {
+	.name = "shell",
+	.description = "Runs a command with /bin/sh -c, by default in the workspace, and returns "
+		       "JSON: stdout, stderr, "
+		       "exit_code, success, and timed_out when it took longer than timeout_ms. "
+		       "There is no terminal "
+		       "and no input. When it returns, everything it started is ended too, so "
+		       "nothing stays in the "
+		       "background. Of a stream over 64 KiB you get the first and the last 32 KiB; "
+		       "`artifacts` names "
+		       "where `read` finds the whole. Over 1 MiB on a stream ends the command. If "
+		       "you run in a "
+		       "sandbox, writing outside the writable folders and the network fail; a "
+		       "command that needs them "
+		       "must ask with sandbox_permissions.",
+	.parameters =
+		"{\"type\":\"object\",\"properties\":{"
+		"\"command\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16384,"
+		"\"description\":\"The script for /bin/sh.\"},"
+		"\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":600000,"
+		"\"description\":\"Ends the command after this time; 120000 when left out.\"},"
+		"\"workdir\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,"
+		"\"description\":\"Folder to run in, absolute or relative to the workspace.\"},"
+		"\"sandbox_permissions\":{\"type\":\"string\",\"enum\":[\"use_default\",\"require_"
+		"escalated\"],"
+		"\"description\":\"require_escalated asks to run outside the sandbox: somebody "
+		"decides, and may "
+		"refuse. Only for what cannot work inside.\"},"
+		"\"justification\":{\"type\":\"string\",\"maxLength\":4096,"
+		"\"description\":\"With require_escalated: one sentence for whoever decides, "
+		"saying why the "
+		"command must run outside.\"}"
+		"},\"required\":[\"command\"],\"additionalProperties\":false}",
+	.fields = shell_fields,
+	.field_count = ARRAY_LEN(shell_fields),
+	.args_size = sizeof(struct shell_args),
+	.confined = true,
+	.check = shell_check,
+	.judge = shell_judge,
+	.start = shell_start,
+	.cancel = shell_cancel,
+	.free = tool_run_free,
+};

@@ -1,0 +1,33 @@
+#ifndef AGENT_TOOL_SHELL_OUTPUT_H
+#define AGENT_TOOL_SHELL_OUTPUT_H
+/*
+ * One output stream of a command: redacted as it comes, kept whole up to a limit, shown in part
+ * (spec 4.3).
+ */
+#include <stdbool.h>
+
+#include "json/json.h"
+#include "mem/mem.h"
+#include "secret/secret.h"
+#include "text/text.h"
+
+struct shell_stream {
+	const char *name; /* "stdout", "stderr" */
+	struct secret_filter *filter;
+	struct buf kept; /* what the filter let through */
+	bool over;       /* there was more than is kept */
+};
+
+void shell_stream_init(struct shell_stream *s, const char *name, const struct secret_set *secrets);
+void shell_stream_release(struct shell_stream *s);
+/* Takes what was read; false once the stream is past its limit. */
+bool shell_stream_put(struct shell_stream *s, const char *p, size_t len);
+/* No more comes: what the filter held back is settled. */
+void shell_stream_end(struct shell_stream *s);
+/* Whether the model is shown less than is kept, so that the whole is an artifact. */
+bool shell_stream_is_cut(const struct shell_stream *s);
+/* Writes the member: all of it, or head and tail around a line that says what was left out and,
+ * unless NULL, which artifact has it. */
+void shell_stream_write(const struct shell_stream *s, struct json_out *j, const char *artifact);
+
+#endif

@@ -1,0 +1,10 @@
+/*
+ * The tools there are, in the order a model is shown them. To add one is to add a file and a line.
+ */
+#include "agent/tool/entries.h"
+
+const struct tool *const tool_table[] = {
+	&tool_shell,
+	&tool_echo,
+	NULL,
+};
