@@ -31,6 +31,7 @@ struct loop {
 	struct loop_post *posts_first, *posts_last;
 	unsigned holds;
 	struct list orphans; /* children that were let go while they ran */
+	struct list exits;   /* loop_exit: what loop_free closes itself */
 	char *read_buffer;   /* LOOP_READ_BYTES, lent to one data() at a time */
 };
 

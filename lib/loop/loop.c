@@ -14,6 +14,12 @@ struct loop_post {
 	void *arg;
 };
 
+struct loop_exit {
+	struct list node;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
 struct deferred {
 	struct loop_task task;
 	void (*fn)(void *arg);
@@ -211,6 +217,7 @@ struct loop *loop_new(void)
 	must(uv_loop_init(&l->uv) == 0);
 	list_init(&l->tasks);
 	list_init(&l->orphans);
+	list_init(&l->exits);
 	must(pthread_mutex_init(&l->posts_lock, NULL) == 0);
 	must(uv_async_init(&l->uv, &l->wake, run_posts) == 0);
 	must(uv_check_init(&l->uv, &l->after_round) == 0);
@@ -238,6 +245,34 @@ int64_t loop_now_ms(const struct loop *l)
 	return (int64_t)uv_now(&l->uv);
 }
 
+struct loop_exit *loop_exit_new(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+	struct loop_exit *e = xcalloc(1, sizeof(*e));
+
+	e->fn = fn;
+	e->arg = arg;
+	list_add_tail(&l->exits, &e->node);
+	return e;
+}
+
+void loop_exit_free(struct loop_exit *e)
+{
+	if (!e)
+		return;
+	list_remove(&e->node);
+	free(e);
+}
+
+static void run_exits(struct loop *l)
+{
+	while (!list_empty(&l->exits)) {
+		struct loop_exit *e = list_first(&l->exits, struct loop_exit, node);
+
+		list_remove(&e->node); /* fn frees it with the rest of its object */
+		e->fn(e->arg);
+	}
+}
+
 /* What its owner forgot to close would call into freed memory, or be waited for without end. */
 static void must_be_closed(uv_handle_t *h, void *arg)
 {
@@ -255,6 +290,7 @@ void loop_free(struct loop *l)
 		uv_unref((uv_handle_t *)&l->wake);
 	l->holds = 0;
 	drop_posts(l);
+	run_exits(l);
 	loop_orphans_close(l);
 	uv_walk(&l->uv, must_be_closed, l);
 	while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)

@@ -24,6 +24,12 @@ void loop_run(struct loop *l);  /* until loop_stop, or until nothing is left to 
 void loop_stop(struct loop *l);
 int64_t loop_now_ms(const struct loop *l); /* monotonic, as of the start of the round */
 
+/* For an object that nobody owns any more but that lives on for a while: fn(arg), which closes it,
+ * runs in loop_free should it come first. */
+struct loop_exit;
+struct loop_exit *loop_exit_new(struct loop *l, void (*fn)(void *arg), void *arg);
+void loop_exit_free(struct loop_exit *e); /* NULL does nothing */
+
 /* Runs fn(arg) after the round, in order: how an object is freed outside its own step. */
 void loop_defer(struct loop *l, void (*fn)(void *arg), void *arg);
 
