@@ -164,11 +164,11 @@ static void quote_escaped(struct buf *to, unsigned char c)
 	static const char digits[] = "0123456789abcdef";
 	static const char short_forms[0x20] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-	const char both[2] = {
-		'\\', c < sizeof(short_forms) && short_forms[c] ? short_forms[c] : (char)c};
+	const char letter = c < sizeof(short_forms) ? short_forms[c] : (char)c;
+	const char both[2] = {'\\', letter};
 	const char hex[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
 
-	if (c >= sizeof(short_forms) || short_forms[c])
+	if (letter)
 		(void)buf_put(to, both, sizeof(both));
 	else
 		(void)buf_put(to, hex, sizeof(hex));

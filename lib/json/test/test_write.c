@@ -1,6 +1,5 @@
 /* json writer: commas, names, numbers, trees, and a buffer that is full. */
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 
 #include "testing.h"
