@@ -82,7 +82,10 @@ struct cli_program {
  * usage errors itself. Returns the exit status. */
 int cli_main(const struct cli_program *p, int argc, char **argv);
 
-/* For tests and completion: reads options of one command. args/count get what is left (in argv). */
+/* For tests and completion: reads options of one command; argv begins after the command's name. args
+ * and count get what is left, moved to the front of argv. `options` is zeroed by the caller, who
+ * releases its TEXTS; after an error none is left. cli_main does that itself. Asking for help is an
+ * error here. */
 int cli_parse(const struct cli_command *c, int argc, char **argv, void *options, char ***ret_args,
 	int *ret_count, struct error *err);
 /* The help text of the program (c NULL) or of a command, as printed. */
