@@ -94,6 +94,8 @@ int live_answer(struct live_turn *t, struct str call_id, const struct verdict_an
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
 void live_process_granted(struct live_turn *t);
+/* The daemon ends without it: what runs is ended, nothing is recorded. Only after the loop has stopped. */
+void live_abandon(struct live_turn *t);
 
 /* Parts of the driver in files of their own (live_calls.c, live_model.c). */
 void live_step(struct live_turn *t, enum turn_event e);
@@ -115,6 +117,8 @@ void live_context(const struct live_turn *t, const struct live_call *c, struct t
 /* Judges a call and says whose verdicts it needs; sets the refusal where it cannot run at all. */
 void live_plan_call(struct live_turn *t, struct live_call *c);
 void live_round_release(struct live_turn *t);
+/* A context read came back; the turn goes when it was over and this was the last. */
+void live_read_returned(struct live_turn *t);
 struct str live_user_item(struct arena *a, const struct store_turn *turn);
 
 #endif

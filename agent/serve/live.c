@@ -1,0 +1,310 @@
+/* Live turns: the machine's actions, writing jobs, the beginning and the end. */
+#include "agent/serve/live.h"
+
+#include <stdlib.h>
+
+#include "agent/serve/daemon.h"
+#include "log/log.h"
+
+enum {
+	BACKOFF_FIRST_MS = 10, /* agent spec 3.4: 10 ms to 1 s */
+	BACKOFF_MAX_MS = 1000,
+};
+
+static void stop_model(struct live_turn *t);
+static void let_go(struct live_turn *t);
+
+static void commit_append(struct live_turn *t)
+{
+	live_commit_append(t, false);
+}
+
+static void commit_last(struct live_turn *t)
+{
+	live_commit_append(t, true);
+}
+
+static void do_nothing(struct live_turn *t)
+{
+	(void)t;
+}
+
+static void (*const actions[])(struct live_turn *t) = {
+	[DO_NOTHING] = do_nothing,
+	[READ_CONTEXT] = live_read_context,
+	[ASK_MODEL] = live_ask_model,
+	[STOP_MODEL] = stop_model,
+	[COMMIT_APPEND] = commit_append,
+	[COMMIT_LAST] = commit_last,
+	[DECIDE_CALL] = live_decide,
+	[COMMIT_ANNOUNCE] = live_commit_announce,
+	[WAIT_VERDICTS] = live_wait_verdicts,
+	[COMMIT_START] = live_commit_start,
+	[RUN_TOOL] = live_run_tool,
+	[STOP_TOOL] = live_stop_tool,
+	[COMMIT_RESULT] = live_commit_result,
+	[COMMIT_UNRUN] = live_commit_unrun,
+	[COMMIT_FINISH] = live_commit_finish,
+	[LET_GO] = let_go,
+};
+
+void live_step(struct live_turn *t, enum turn_event e)
+{
+	enum turn_state from = t->state;
+	enum turn_action then;
+
+	if (!turn_step(&t->state, e, &then)) {
+		log_event(LOG_DEBUG, "turn.no_move", LOG_I64("turn", t->info.id),
+			LOG_CSTR("state", turn_state_name(from)), LOG_CSTR("event", turn_event_name(e)));
+		return;
+	}
+	actions[then](t);
+}
+
+/*
+ * Writing jobs. One that the store refuses (a full disk) is tried again until it is taken; the bot stays
+ * busy meanwhile and other bots go on.
+ */
+static void submit_job(struct live_turn *t);
+
+static void retry_later(struct live_turn *t)
+{
+	t->backoff_ms = t->backoff_ms == 0 ? BACKOFF_FIRST_MS : t->backoff_ms * 2;
+	if (t->backoff_ms > BACKOFF_MAX_MS)
+		t->backoff_ms = BACKOFF_MAX_MS;
+	loop_timer_set(t->timer, t->backoff_ms);
+}
+
+static void on_job(void *arg, int rc, const struct error *err)
+{
+	struct live_turn *t = arg;
+
+	if (rc < 0) {
+		log_event(LOG_WARN, "turn.store_refused", LOG_I64("turn", t->info.id),
+			LOG_CSTR("state", turn_state_name(t->state)), LOG_ERR(err));
+		retry_later(t);
+		return;
+	}
+	t->backoff_ms = 0;
+	t->job_pending = false;
+	if (t->job_done)
+		t->job_done(t);
+	live_step(t, t->stop ? EV_COMMITTED_STOP : EV_COMMITTED);
+}
+
+static void submit_job(struct live_turn *t)
+{
+	store_write(t->d->store, t->job, on_job, t);
+}
+
+void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, struct error *),
+	void (*done)(struct live_turn *))
+{
+	must(!t->job_pending);
+	t->job_pending = true;
+	t->job = job;
+	t->job_done = done;
+	submit_job(t);
+}
+
+/* The one timer: a gate's expiry while gated, the next try of a job otherwise. */
+static void on_timer(void *arg)
+{
+	struct live_turn *t = arg;
+	struct live_call *c;
+
+	if (t->job_pending) {
+		submit_job(t);
+		return;
+	}
+	if (t->state != TURN_GATED)
+		return;
+	c = &t->calls[t->at];
+	(void)verdicts_expire(&c->verdicts, clock_real_ms(t->d->clock));
+	if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
+		live_step(t, EV_DENIED);
+	else
+		live_wait_verdicts(t);
+}
+
+/* Deep copies of what outlives the call that started the turn. */
+static struct str keep(struct live_turn *t, struct str s)
+{
+	return s.p ? (struct str){arena_strndup(&t->arena, s.p, s.len), s.len} : s;
+}
+
+static struct str_list keep_list(struct live_turn *t, struct str_list l)
+{
+	struct str *items = arena_alloc(&t->arena, (l.count + 1) * sizeof(*items));
+
+	for (size_t i = 0; i < l.count; i++)
+		items[i] = keep(t, l.items[i]);
+	return (struct str_list){items, l.count};
+}
+
+static void keep_gates(struct live_turn *t, struct bot_settings *set)
+{
+	struct gate *gates = arena_alloc(&t->arena, (set->gate_count + 1) * sizeof(*gates));
+
+	for (size_t i = 0; i < set->gate_count; i++) {
+		gates[i].tag = keep(t, set->gates[i].tag);
+		gates[i].tools = keep_list(t, set->gates[i].tools);
+		gates[i].expire_ms = set->gates[i].expire_ms;
+	}
+	set->gates = gates;
+}
+
+static void keep_bot(struct live_turn *t, const struct bot *b)
+{
+	struct bot_settings *set = &t->bot.set;
+
+	t->bot = *b;
+	t->bot.name = keep(t, b->name);
+	t->bot.provider = keep(t, b->provider);
+	t->bot.family = keep(t, b->family);
+	t->bot.created_by = keep(t, b->created_by);
+	set->model = keep(t, set->model);
+	set->instructions = keep(t, set->instructions);
+	set->reasoning = keep(t, set->reasoning);
+	set->tools = keep_list(t, set->tools);
+	set->workspace = keep(t, set->workspace);
+	set->writable_roots = keep_list(t, set->writable_roots);
+	set->unix_sockets = keep_list(t, set->unix_sockets);
+	keep_gates(t, set);
+}
+
+void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot)
+{
+	struct live_turn *t = xcalloc(1, sizeof(*t));
+
+	t->d = d;
+	t->state = TURN_LOADING;
+	keep_bot(t, bot);
+	t->info = *info;
+	t->info.bot_name = t->bot.name;
+	t->info.request_id = keep(t, info->request_id);
+	t->info.prompt = (struct str){NULL, 0};
+	t->info.model = keep(t, info->model.p ? info->model : bot->set.model);
+	t->info.from_bot = keep(t, info->from_bot);
+	t->workspace = keep(t, info->workspace.p ? info->workspace : bot->set.workspace);
+	t->info.workspace = t->workspace;
+	t->rounds = info->rounds;
+	t->timer = loop_timer_new(d->loop, on_timer, t);
+	list_init(&t->in_process_queue);
+	must(!table_set(d->live, t->bot.name, t));
+	log_event(LOG_INFO, "turn.started", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
+	live_read_context(t);
+}
+
+struct live_turn *live_find(struct daemon *d, struct str bot)
+{
+	return table_get(d->live, bot);
+}
+
+void live_stop(struct live_turn *t, const char *cause)
+{
+	if (t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
+		return;
+	t->stop = true;
+	t->stop_cause = cause;
+	live_step(t, EV_STOP);
+}
+
+void live_configured(struct daemon *d, const struct bot *b)
+{
+	struct live_turn *t = live_find(d, b->name);
+
+	if (t && t->bot.id == b->id)
+		keep_bot(t, b);
+}
+
+void live_round_release(struct live_turn *t)
+{
+	for (size_t i = 0; i < t->call_count; i++)
+		verdicts_release(&t->calls[i].verdicts);
+	t->calls = NULL;
+	t->call_count = t->at = 0;
+	arena_release(&t->round);
+}
+
+static void stop_model(struct live_turn *t)
+{
+	provider_call_cancel(mem_take(&t->call));
+	live_commit_finish(t);
+}
+
+static int run_finish(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+
+	return store_turn_finish(tx, &t->finish, &t->finished, err);
+}
+
+/* The outcome by what happened: a stop's cause, a failure, or completed. */
+static void set_finish(struct live_turn *t)
+{
+	t->finish = (struct store_finish){
+		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED, .result_item = item_result};
+	if (t->fault.kind) {
+		t->finish.status = TURN_FAILED;
+		t->finish.error = t->fault_code.p ? t->fault_code : str_from(error_code(&t->fault));
+		t->finish.detail = str_from(t->fault.text);
+	} else if (t->stop) {
+		t->finish.status = TURN_INTERRUPTED;
+		t->finish.error = str_from(t->stop_cause);
+	}
+}
+
+void live_commit_finish(struct live_turn *t)
+{
+	set_finish(t);
+	live_commit(t, run_finish, NULL);
+}
+
+static void turn_free(void *arg)
+{
+	struct live_turn *t = arg;
+
+	live_round_release(t);
+	loop_timer_free(t->timer);
+	arena_release(&t->arena);
+	free(t);
+}
+
+static void let_go(struct live_turn *t)
+{
+	struct daemon *d = t->d;
+
+	log_event(LOG_INFO, "turn.done", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id),
+		LOG_CSTR("status", turn_status_names[t->finish.status]), LOG_I64("rounds", t->rounds));
+	must(table_remove(d->live, t->bot.name) == t);
+	loop_timer_stop(t->timer);
+	waiters_notify(d, t->info.id);
+	d->sched.ready = d->sched.ready || t->finished.next_ready;
+	if (t->reads_pending == 0)
+		loop_defer(d->loop, turn_free, t);
+	schedule_unreserve(d);
+	schedule_kick(d);
+}
+
+
+
+void live_read_returned(struct live_turn *t)
+{
+	if (--t->reads_pending == 0 && t->state == TURN_OVER)
+		loop_defer(t->d->loop, turn_free, t);
+}
+
+void live_abandon(struct live_turn *t)
+{
+	struct daemon *d = t->d;
+
+	(void)table_remove(d->live, t->bot.name);
+	if (t->run)
+		t->calls[t->at].tool->free(mem_take(&t->run));
+	provider_call_cancel(mem_take(&t->call));
+	schedule_process_forget(d, t);
+	t->state = TURN_OVER;
+	if (t->reads_pending == 0 && !t->job_pending)
+		turn_free(t);
+}

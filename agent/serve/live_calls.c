@@ -1,0 +1,441 @@
+/* Live turns: what becomes of each call. */
+#include "agent/serve/live.h"
+
+#include <stdlib.h>
+
+#include "agent/core/item.h"
+#include "agent/serve/daemon.h"
+#include "log/log.h"
+
+static const struct error_kind CALL_DENIED = {"approval_denied", ERROR_CLASS_DENIED};
+static const struct error_kind CALL_CANCELLED = {"cancelled", ERROR_CLASS_CONFLICT};
+
+void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret)
+{
+	*ret = (struct tool_context){.host = &t->d->host,
+		.bot = &t->bot,
+		.workspace = t->workspace,
+		.model = t->info.model,
+		.turn = t->info.id,
+		.call_id = c->call_id};
+}
+
+static bool bot_has_tool(const struct bot *b, struct str name)
+{
+	for (size_t i = 0; i < b->set.tools.count; i++) {
+		if (str_eq(b->set.tools.items[i], name))
+			return true;
+	}
+	return false;
+}
+
+static int find_tool(const struct live_turn *t, struct live_call *c, struct error *err)
+{
+	struct str shown = str_cut(c->name, BOT_NAME_MAX_BYTES);
+
+	c->tool = tool_find(c->name);
+	if (!c->tool)
+		return error_set(err, &TOOL_UNKNOWN, "there is no tool '" STR_FMT "'", STR_ARG(shown));
+	if (!bot_has_tool(&t->bot, c->name))
+		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot has no tool '" STR_FMT "'", STR_ARG(shown));
+	return 0;
+}
+
+static int judge(struct live_turn *t, struct live_call *c, struct tool_judgement *ret, struct error *err)
+{
+	struct tool_context context;
+
+	*ret = (struct tool_judgement){.reach = TOOL_IN_DAEMON};
+	if (!c->tool->judge)
+		return 0;
+	live_context(t, c, &context);
+	return c->tool->judge(&context, &t->round, c->args, ret, err);
+}
+
+/* Under a sandbox only a call that leaves it is judged (AG-155); without one, every call a gate names. */
+static bool is_judged(const struct live_turn *t, const struct tool_judgement *j)
+{
+	return t->bot.set.sandbox == SANDBOX_FULL_ACCESS || j->reach == TOOL_LEAVES;
+}
+
+static void require_verdicts(struct live_turn *t, struct live_call *c, const struct tool_judgement *j)
+{
+	c->judged = *j;
+	if (!is_judged(t, j))
+		return;
+	verdicts_init(&c->verdicts, &t->bot, c->name);
+	c->required = c->verdicts.count > 0;
+	if (c->verdicts.count == 0 && j->reach == TOOL_LEAVES)
+		(void)error_set(&c->refusal, &TOOL_NO_GATE,
+			"the call would leave the sandbox (%s) and no gate of this bot judges '" STR_FMT "'",
+			j->why ? j->why : "outside", STR_ARG(c->name));
+}
+
+void live_plan_call(struct live_turn *t, struct live_call *c)
+{
+	struct tool_judgement j;
+
+	if (find_tool(t, c, &c->refusal) < 0)
+		return;
+	if (tool_prepare(c->tool, &t->round, c->arguments, &c->args, &c->refusal) < 0)
+		return;
+	if (judge(t, c, &j, NULL) < 0)
+		return; /* what stands in its way may be gone when its turn comes: see look_again */
+	require_verdicts(t, c, &j);
+}
+
+/* What was judged has to be what would run now: a path that leads elsewhere since is refused. */
+static bool same_judgement(const struct tool_judgement *a, const struct tool_judgement *b)
+{
+	if (a->reach != b->reach || a->path_count != b->path_count)
+		return false;
+	for (size_t i = 0; i < a->path_count; i++) {
+		if (!str_eq(a->paths[i], b->paths[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Judged again when its turn comes, since an earlier call may have changed where it leads. */
+static enum turn_event look_again(struct live_turn *t, struct live_call *c)
+{
+	struct tool_judgement now;
+
+	if (judge(t, c, &now, &c->refusal) < 0)
+		return EV_REFUSED;
+	if (c->required && !same_judgement(&c->judged, &now)) {
+		(void)error_set(&c->refusal, &GUARD_CHANGED,
+			"what the call would touch has changed since its verdict was asked for");
+		return EV_REFUSED;
+	}
+	if (!c->required)
+		require_verdicts(t, c, &now);
+	if (c->refusal.kind)
+		return EV_REFUSED;
+	if (c->verdicts.count > 0 && c->verdicts.request == 0)
+		return EV_UNANNOUNCED;
+	return EV_CLEAR;
+}
+
+void live_decide(struct live_turn *t)
+{
+	struct live_call *c;
+	enum turn_event e;
+
+	if (t->at == t->call_count) {
+		live_step(t, EV_NO_MORE_CALLS);
+		return;
+	}
+	c = &t->calls[t->at];
+	if (c->refusal.kind) {
+		live_step(t, EV_REFUSED);
+		return;
+	}
+	if (c->verdicts.request > 0) {
+		(void)verdicts_expire(&c->verdicts, clock_real_ms(t->d->clock));
+		if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED) {
+			live_step(t, EV_DENIED);
+			return;
+		}
+		if (verdicts_outcome(&c->verdicts) == VERDICT_OPEN) {
+			live_step(t, EV_HELD);
+			return;
+		}
+	}
+	e = look_again(t, c);
+	live_step(t, e);
+}
+
+/*
+ * Announcing.
+ */
+static void add_announce(struct live_turn *t, size_t at)
+{
+	const struct live_call *c = &t->calls[at];
+	struct gate *gates = arena_alloc(&t->round, (c->verdicts.count + 1) * sizeof(*gates));
+
+	for (size_t i = 0; i < c->verdicts.count; i++)
+		gates[i] = c->verdicts.slots[i].gate;
+	t->announced_calls[t->announce_count] = at;
+	t->announce[t->announce_count++] = (struct store_call){.call_id = c->call_id,
+		.name = c->name,
+		.arguments = c->arguments,
+		.gates = gates,
+		.gate_count = c->verdicts.count};
+}
+
+static void start_announce(struct live_turn *t)
+{
+	t->announce = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*t->announce));
+	t->announced_calls = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*t->announced_calls));
+	t->announce_count = 0;
+}
+
+static int run_announce(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+
+	if (t->announce_count == 0)
+		return 0;
+	return store_announce(tx, t->bot.id, t->info.id, t->announce, t->announce_count, &t->round,
+		&t->announce_requests, &t->announced_ms, err);
+}
+
+static void announced(struct live_turn *t)
+{
+	for (size_t i = 0; i < t->announce_count; i++)
+		verdicts_announce(&t->calls[t->announced_calls[i]].verdicts, t->announce_requests[i],
+			t->announced_ms);
+	t->announce_count = 0;
+}
+
+void live_commit_announce(struct live_turn *t)
+{
+	start_announce(t);
+	add_announce(t, t->at);
+	live_commit(t, run_announce, announced);
+}
+
+/* After a denial or a failure the rest of the round is asked for anew (spec 6.2). */
+static void announce_later_calls(struct live_turn *t)
+{
+	start_announce(t);
+	if (!t->last_failed)
+		return;
+	for (size_t i = t->at + 1; i < t->call_count; i++) {
+		if (t->calls[i].verdicts.count > 0 && !t->calls[i].refusal.kind)
+			add_announce(t, i);
+	}
+}
+
+void live_wait_verdicts(struct live_turn *t)
+{
+	const struct live_call *c = &t->calls[t->at];
+	int64_t in = verdicts_expire_in(&c->verdicts, clock_real_ms(t->d->clock));
+
+	if (in >= 0)
+		loop_timer_set(t->timer, in);
+}
+
+bool live_call_pending(const struct live_turn *t, size_t at)
+{
+	const struct live_call *c = &t->calls[at];
+
+	if (at < t->at || c->started || t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
+		return false;
+	return c->verdicts.request > 0 && !c->refusal.kind && verdicts_outcome(&c->verdicts) == VERDICT_OPEN;
+}
+
+int live_answer(struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err)
+{
+	for (size_t i = t->at; i < t->call_count; i++) {
+		struct live_call *c = &t->calls[i];
+
+		if (!str_eq(c->call_id, call_id))
+			continue;
+		if (t->stop || c->started || c->refusal.kind)
+			break;
+		if (verdicts_answer(&c->verdicts, a, clock_real_ms(t->d->clock), err) < 0)
+			return -1;
+		if (i != t->at || t->state != TURN_GATED)
+			return 0;
+		loop_timer_stop(t->timer);
+		if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
+			live_step(t, EV_DENIED);
+		else if (verdicts_outcome(&c->verdicts) == VERDICT_ALLOWED)
+			live_step(t, EV_ALLOWED);
+		else
+			live_wait_verdicts(t);
+		return 0;
+	}
+	return error_set(err, &VERDICT_NONE_PENDING, "no call '%.*s' of turn %lld waits for a verdict",
+		(int)str_cut(call_id, BOT_NAME_MAX_BYTES).len, call_id.p, (long long)t->info.id);
+}
+
+static void list_verdicts(struct live_turn *t, const struct live_call *c)
+{
+	t->verdict_count = 0;
+	for (size_t i = 0; i < c->verdicts.count; i++) {
+		const struct verdict_slot *s = &c->verdicts.slots[i];
+
+		if (s->state == VERDICT_OPEN)
+			continue;
+		t->verdict_rows[t->verdict_count++] = (struct store_verdict){.tag = s->gate.tag,
+			.by = s->by[0] ? str_from(s->by) : (struct str){NULL, 0},
+			.reason = str_from(s->reason),
+			.allow = s->state == VERDICT_ALLOWED,
+			.at_ms = s->at_ms,
+			.waited_ms = s->waited_ms,
+			.request = c->verdicts.request};
+	}
+}
+
+/*
+ * Starting and running.
+ */
+static int run_start(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+
+	return store_tool_start(tx, t->bot.id, t->info.id, t->calls[t->at].call_id, t->verdict_rows,
+		t->verdict_count, t->sandboxed, err);
+}
+
+void live_commit_start(struct live_turn *t)
+{
+	struct live_call *c = &t->calls[t->at];
+
+	c->started = true;
+	list_verdicts(t, c);
+	t->sandboxed = c->judged.reach == TOOL_CONFINED;
+	live_commit(t, run_start, NULL);
+}
+
+static void release_process(struct live_turn *t)
+{
+	if (t->process_held) {
+		t->process_held = false;
+		schedule_process_done(t->d);
+	}
+}
+
+static void set_result(struct live_turn *t, struct str output, bool failed)
+{
+	const struct live_call *c = &t->calls[t->at];
+
+	t->last_failed = failed;
+	t->result = (struct store_result){
+		.call_id = c->call_id, .item = item_result(&t->round, c->call_id, output)};
+}
+
+static void tool_finished(void *arg, const struct tool_result *r)
+{
+	struct live_turn *t = arg;
+	struct store_artifact *kept =
+		arena_alloc(&t->round, (r->artifact_count + 1) * sizeof(*kept));
+
+	set_result(t, r->output, r->failed);
+	t->result.cancelled = r->cancelled;
+	for (size_t i = 0; i < r->artifact_count; i++) {
+		struct str bytes = r->artifacts[i].bytes;
+		struct str stream = r->artifacts[i].stream;
+
+		kept[i].stream = (struct str){arena_strndup(&t->round, stream.p, stream.len), stream.len};
+		kept[i].bytes = (struct str){arena_strndup(&t->round, bytes.p, bytes.len), bytes.len};
+	}
+	t->result.artifacts = kept;
+	t->result.artifact_count = r->artifact_count;
+	t->calls[t->at].tool->free(mem_take(&t->run));
+	release_process(t);
+	live_step(t, EV_TOOL_DONE);
+}
+
+static void set_error_result(struct live_turn *t, const struct error *err)
+{
+	set_result(t, tool_error_output(&t->d->host, &t->round, err), true);
+}
+
+void live_process_granted(struct live_turn *t)
+{
+	struct live_call *c = &t->calls[t->at];
+	struct tool_context *context = arena_alloc(&t->round, sizeof(*context));
+	struct error err = ERROR_INIT;
+
+	t->process_held = c->tool->confined;
+	live_context(t, c, context);
+	if (c->tool->start(context, &t->round, c->args, c->judged.reach == TOOL_LEAVES, tool_finished, t, &t->run,
+		    &err) == 0)
+		return;
+	release_process(t);
+	set_error_result(t, &err);
+	live_step(t, EV_TOOL_DONE);
+}
+
+void live_run_tool(struct live_turn *t)
+{
+	/* the tools the sandbox confines are the ones that start a process */
+	if (!t->calls[t->at].tool->confined || schedule_process(t->d, t))
+		live_process_granted(t);
+}
+
+void live_stop_tool(struct live_turn *t)
+{
+	struct error err = ERROR_INIT;
+
+	if (t->run) {
+		t->calls[t->at].tool->cancel(t->run);
+		return;
+	}
+	schedule_process_forget(t->d, t);
+	(void)error_set(&err, &CALL_CANCELLED, "the call was stopped before its program started");
+	set_error_result(t, &err);
+	t->result.cancelled = true;
+	live_step(t, EV_TOOL_DONE);
+}
+
+/*
+ * Recording.
+ */
+static int run_result(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+	int64_t node;
+
+	if (store_tool_finish(tx, t->bot.id, t->info.id, &t->result, &node, err) < 0)
+		return -1;
+	return run_announce(tx, arg, err);
+}
+
+static void recorded(struct live_turn *t)
+{
+	announced(t);
+	t->at++;
+}
+
+static void set_denial(struct live_turn *t, const struct live_call *c)
+{
+	const struct verdict_slot *slot = verdicts_denier(&c->verdicts);
+	struct buf text = BUF_INIT(2 * REASON_MAX_BYTES * 6);
+	struct json_out j = JSON_OUT(&text);
+
+	json_open(&j, '{');
+	json_put_cstr(&j, "error", CALL_DENIED.code);
+	json_put_cstr(&j, "detail", slot->reason);
+	json_close(&j, '}');
+	set_result(t, buf_str(&text), true);
+	buf_release(&text);
+	list_verdicts(t, c);
+	t->result.denied = true;
+	t->result.verdicts = t->verdict_rows;
+	t->result.verdict_count = t->verdict_count;
+}
+
+void live_commit_result(struct live_turn *t)
+{
+	const struct live_call *c = &t->calls[t->at];
+
+	if (!c->started && c->refusal.kind)
+		set_error_result(t, &c->refusal);
+	else if (!c->started)
+		set_denial(t, c);
+	announce_later_calls(t);
+	live_commit(t, run_result, recorded);
+}
+
+void live_commit_unrun(struct live_turn *t)
+{
+	struct error err = ERROR_INIT;
+
+	(void)error_set(&err, &CALL_CANCELLED, "the turn was stopped before the call ran");
+	set_error_result(t, &err);
+	t->result.cancelled = true;
+	start_announce(t);
+	live_commit(t, run_result, recorded);
+}
+
+struct str live_user_item(struct arena *a, const struct store_turn *turn)
+{
+	if (turn->from_bot.p)
+		return item_from_bot(a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
+	return item_user(a, turn->prompt);
+}

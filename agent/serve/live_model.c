@@ -1,0 +1,292 @@
+/* Live turns: the context, the model's answer, and its commit. */
+#include "agent/serve/live.h"
+
+#include <stdlib.h>
+
+#include "agent/serve/daemon.h"
+#include "log/log.h"
+
+static const struct error_kind ROUND_LIMIT = {"round_limit", ERROR_CLASS_LIMIT};
+static const struct error_kind OUTPUT_LIMIT = {"output_limit", ERROR_CLASS_LIMIT};
+static const struct error_kind DUPLICATE_CALL = {"provider_duplicate_call", ERROR_CLASS_IO};
+
+/* A read of the context: in memory of its own, since the turn may end before it comes back. */
+struct context {
+	struct live_turn *turn;
+	int64_t bot;
+	struct arena arena;
+	struct store_node *nodes;
+	size_t count;
+	struct bot now;
+};
+
+
+
+static int run_context(struct store_view *v, void *arg, struct error *err)
+{
+	struct context *c = arg;
+
+	if (store_bot_get_id(v, c->bot, &c->arena, &c->now, err) < 0)
+		return -1;
+	return store_context(v, c->bot, CONTEXT_MAX_BYTES, CONTEXT_MAX_ITEMS, &c->arena, &c->nodes, &c->count,
+		err);
+}
+
+/* The items move to the round's arena by moving the arena itself. */
+static void take_context(struct live_turn *t, struct context *c)
+{
+	struct str *items;
+
+	live_round_release(t);
+	t->round = c->arena;
+	c->arena = (struct arena){.blocks = NULL};
+	items = arena_alloc(&t->round, (c->count + 1) * sizeof(*items));
+	for (size_t i = 0; i < c->count; i++)
+		items[i] = c->nodes[i].item;
+	t->request.items = items;
+	t->request.item_count = c->count;
+	t->bot.tokens_used = c->now.tokens_used;
+	t->bot.head = c->now.head;
+}
+
+static bool limit_reached(struct live_turn *t)
+{
+	int64_t budget = t->bot.set.budget_tokens;
+
+	if (t->rounds >= ROUNDS_MAX) {
+		(void)error_set(&t->fault, &ROUND_LIMIT, "the turn made %d model calls", ROUNDS_MAX);
+		return true;
+	}
+	if (budget > 0 && t->bot.tokens_used >= budget) {
+		(void)error_set(&t->fault, &STORE_BUDGET, "%lld of %lld tokens are used",
+			(long long)t->bot.tokens_used, (long long)budget);
+		return true;
+	}
+	return false;
+}
+
+static void context_came(void *arg, int rc, const struct error *err)
+{
+	struct context *c = arg;
+	struct live_turn *t = c->turn;
+	bool wanted = t->state == TURN_LOADING;
+
+	if (wanted && rc == 0)
+		take_context(t, c);
+	arena_release(&c->arena);
+	free(c);
+	live_read_returned(t);
+	if (!wanted)
+		return;
+	if (rc < 0) {
+		t->fault = *err;
+		live_step(t, EV_CONTEXT_FAILED);
+	} else {
+		live_step(t, limit_reached(t) ? EV_LIMIT_REACHED : EV_CONTEXT_READ);
+	}
+}
+
+void live_read_context(struct live_turn *t)
+{
+	struct context *c = xcalloc(1, sizeof(*c));
+
+	c->turn = t;
+	c->bot = t->bot.id;
+	t->reads_pending++;
+	store_read(t->d->store, run_context, context_came, c);
+}
+
+static void model_text(void *arg, struct str delta)
+{
+	struct live_turn *t = arg;
+	struct buf data = BUF_INIT(PROVIDER_OUTPUT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&data);
+
+	json_open(&j, '{');
+	json_put_str(&j, "text", delta);
+	json_close(&j, '}');
+	if (!data.full)
+		publish_passing(t->d, t->bot.id, t->bot.name, t->info.id, "text_delta", buf_str(&data));
+	buf_release(&data);
+}
+
+static struct str keep_round(struct live_turn *t, struct str s)
+{
+	return s.p ? (struct str){arena_strndup(&t->round, s.p, s.len), s.len} : s;
+}
+
+static int check_reply(const struct provider_reply *r, struct error *err)
+{
+	size_t bytes = 0;
+
+	if (r->call_count > CALLS_MAX || r->item_count > CALLS_MAX)
+		return error_set(err, &OUTPUT_LIMIT, "the reply holds more than %d items or calls", CALLS_MAX);
+	for (size_t i = 0; i < r->item_count; i++)
+		bytes += r->items[i].len;
+	if (bytes > PROVIDER_OUTPUT_MAX_BYTES)
+		return error_set(err, &OUTPUT_LIMIT, "the reply has %zu bytes, %d are the limit", bytes,
+			PROVIDER_OUTPUT_MAX_BYTES);
+	for (size_t i = 0; i < r->call_count; i++) {
+		if (r->calls[i].call_id.len == 0)
+			return error_set(err, &DUPLICATE_CALL, "call %zu has no id", i);
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(r->calls[i].call_id, r->calls[k].call_id))
+				return error_set(err, &DUPLICATE_CALL, "two calls have one id");
+		}
+	}
+	return 0;
+}
+
+static void keep_reply(struct live_turn *t, const struct provider_reply *r)
+{
+	struct str *items = arena_alloc(&t->round, (r->item_count + 1) * sizeof(*items));
+
+	for (size_t i = 0; i < r->item_count; i++)
+		items[i] = keep_round(t, r->items[i]);
+	t->append = (struct store_append){
+		.bot = t->bot.id,
+		.turn = t->info.id,
+		.items = items,
+		.item_count = r->item_count,
+		.usage = {.input_tokens = r->input_tokens,
+			.output_tokens = r->output_tokens,
+			.cached_input_tokens = r->cached_input_tokens,
+			.sent_ms = clock_real_ms(t->d->clock)},
+	};
+	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
+	t->call_count = r->call_count;
+	t->at = 0;
+	for (size_t i = 0; i < r->call_count; i++) {
+		t->calls[i].call_id = keep_round(t, r->calls[i].call_id);
+		t->calls[i].name = keep_round(t, r->calls[i].name);
+		t->calls[i].arguments = keep_round(t, r->calls[i].arguments);
+		t->calls[i].item = r->call_items[i];
+	}
+}
+
+static void model_done(void *arg, const struct provider_reply *r)
+{
+	struct live_turn *t = arg;
+
+	t->call = NULL;
+	t->rounds++;
+	if (check_reply(r, &t->fault) < 0) {
+		live_step(t, EV_MODEL_FAILED);
+		return;
+	}
+	keep_reply(t, r);
+	live_step(t, r->call_count > 0 ? EV_REPLY_CALLS : EV_REPLY_FINAL);
+}
+
+static void fail_model(struct live_turn *t, const struct error *err)
+{
+	t->call = NULL;
+	t->fault = *err;
+	/* a family may make its kinds up as it goes (rehearsal): keep the code itself */
+	t->fault_code = str_from(arena_strndup(&t->arena, error_code(err), strlen(error_code(err))));
+	live_step(t, EV_MODEL_FAILED);
+}
+
+static void model_failed(void *arg, const struct error *err)
+{
+	fail_model(arg, err);
+}
+
+static void offer_tools(struct live_turn *t)
+{
+	const struct str_list *names = &t->bot.set.tools;
+	struct provider_tool *tools = arena_alloc(&t->round, (names->count + 1) * sizeof(*tools));
+	size_t count = 0;
+
+	for (size_t i = 0; tool_table[i]; i++) {
+		for (size_t k = 0; k < names->count; k++) {
+			if (!str_is(names->items[k], tool_table[i]->name))
+				continue;
+			tools[count++] = (struct provider_tool){
+				tool_table[i]->name, tool_table[i]->description, tool_table[i]->parameters};
+			break;
+		}
+	}
+	t->request.tools = tools;
+	t->request.tool_count = count;
+}
+
+void live_ask_model(struct live_turn *t)
+{
+	static const struct provider_callbacks callbacks = {model_text, model_done, model_failed};
+	struct str name;
+	struct provider *p;
+	struct error err = ERROR_INIT;
+
+	if (bot_split_model(t->info.model, &name, &t->request.model, &err) < 0) {
+		fail_model(t, &err);
+		return;
+	}
+	p = providers_find(t->d->providers, name);
+	if (!p) {
+		(void)error_set(&err, &PROVIDER_UNAVAILABLE, "this daemon has no provider '" STR_FMT "'",
+			STR_ARG(name));
+		fail_model(t, &err);
+		return;
+	}
+	t->request.instructions = t->bot.set.instructions;
+	offer_tools(t);
+	if (provider_call_start(p, &t->request, &callbacks, t, &t->call, &err) < 0)
+		fail_model(t, &err);
+}
+
+/*
+ * The commit of a reply.
+ */
+static int run_append(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+
+	return store_append(tx, &t->append, &t->round, &t->nodes, &t->announced_ms, err);
+}
+
+static int run_last(struct store_tx *tx, void *arg, struct error *err)
+{
+	struct live_turn *t = arg;
+
+	if (run_append(tx, arg, err) < 0)
+		return -1;
+	return store_turn_finish(tx, &t->finish, &t->finished, err);
+}
+
+static void appended(struct live_turn *t)
+{
+	for (size_t i = 0; i < t->call_count; i++) {
+		struct live_call *c = &t->calls[i];
+
+		c->node = t->nodes[c->item];
+		if (c->verdicts.count > 0)
+			verdicts_announce(&c->verdicts, 1, t->announced_ms);
+	}
+}
+
+void live_commit_append(struct live_turn *t, bool last)
+{
+	struct store_call *rows = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < t->call_count; i++) {
+		struct live_call *c = &t->calls[i];
+		struct gate *gates;
+
+		live_plan_call(t, c);
+		gates = arena_alloc(&t->round, (c->verdicts.count + 1) * sizeof(*gates));
+		for (size_t k = 0; k < c->verdicts.count; k++)
+			gates[k] = c->verdicts.slots[k].gate;
+		rows[i] = (struct store_call){.call_id = c->call_id,
+			.name = c->name,
+			.arguments = c->arguments,
+			.item = c->item,
+			.gates = gates,
+			.gate_count = c->verdicts.count};
+	}
+	t->append.calls = rows;
+	t->append.call_count = t->call_count;
+	t->finish = (struct store_finish){
+		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED, .result_item = item_result};
+	live_commit(t, last ? run_last : run_append, appended);
+}

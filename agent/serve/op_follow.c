@@ -1,0 +1,94 @@
+/* follow and unfollow. */
+#include <stdlib.h>
+
+#include "agent/serve/op.h"
+#include "agent/serve/publish.h"
+
+struct follow_args {
+	struct str bot;
+	int64_t after;
+};
+static const struct json_field follow_fields[] = {
+	JSON_STR(struct follow_args, bot, .required = true),
+	JSON_I64(struct follow_args, after),
+};
+static const struct json_field unfollow_fields[] = {
+	JSON_STR(struct follow_args, bot, .required = true),
+};
+
+static bool is_all(struct str name)
+{
+	return str_is(name, "*");
+}
+
+static int run_find(struct store_view *v, struct request *r, struct error *err)
+{
+	const struct follow_args *args = r->args;
+	struct bot *b = r->work;
+
+	return store_bot_get(v, args->bot, &r->arena, b, err);
+}
+
+/* The reply first, then the replay: replies keep their order, so the follow starts behind it. */
+static void start(struct request *r, int64_t bot)
+{
+	const struct follow_args *args = r->args;
+	_cleanup_(mem) char *name = xstrndup(args->bot.p, args->bot.len);
+	struct session *s = r->session;
+	int64_t after = args->after;
+	struct json_out j = request_begin(r);
+
+	json_open_key(&j, "result", '{');
+	json_put_cstr(&j, "following", name);
+	json_put_i64(&j, "after", after);
+	json_close(&j, '}');
+	request_end(r, &j);
+	if (s)
+		follow_start(s, bot, name, after);
+}
+
+static void found(struct request *r)
+{
+	const struct bot *b = r->work;
+
+	start(r, b->id);
+}
+
+static void op_follow(struct request *r, const void *raw)
+{
+	const struct follow_args *args = raw;
+	struct error err = ERROR_INIT;
+
+	r->work = arena_alloc(&r->arena, sizeof(struct bot));
+	if (is_all(args->bot))
+		start(r, 0);
+	else if (bot_check_name(args->bot, "bot", &err) < 0)
+		request_fail(r, &err);
+	else
+		op_read(r, run_find, found);
+}
+
+static void op_unfollow(struct request *r, const void *raw)
+{
+	const struct follow_args *args = raw;
+	_cleanup_(mem) char *name = xstrndup(args->bot.p, args->bot.len);
+	struct error err = ERROR_INIT;
+	struct json_out j;
+
+	if (!is_all(args->bot) && bot_check_name(args->bot, "bot", &err) < 0) {
+		request_fail(r, &err);
+		return;
+	}
+	(void)follow_stop(r->session, name); /* none of that name: nothing follows either way */
+	j = request_begin(r);
+	json_open_key(&j, "result", '{');
+	json_put_null(&j, "following");
+	json_close(&j, '}');
+	request_end(r, &j);
+}
+
+const struct request_row follow_requests[] = {
+	{"follow", follow_fields, ARRAY_LEN(follow_fields), sizeof(struct follow_args), op_follow, false},
+	{"unfollow", unfollow_fields, ARRAY_LEN(unfollow_fields), sizeof(struct follow_args), op_unfollow, false},
+	{NULL, NULL, 0, 0, NULL, false},
+};

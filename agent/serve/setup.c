@@ -1,0 +1,169 @@
+/* What a daemon gathers before it listens. */
+#include "agent/serve/setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/serve/artifact.h"
+#include "agent/serve/daemon.h"
+#include "os/os.h"
+#include "suite_config.h"
+
+/* Variables that hold provider keys by their well-known names (agent spec 1.3, 10.2). */
+static const char *const key_names[] = {
+	"ANTHROPIC_API_KEY",
+	"OPENAI_API_KEY",
+	"OPENROUTER_API_KEY",
+	"AWS_ACCESS_KEY_ID",
+	"AWS_SECRET_ACCESS_KEY",
+	"AWS_SESSION_TOKEN",
+};
+
+static const struct error_kind HELPER_MISSING = {"helper_missing", ERROR_CLASS_UNAVAILABLE};
+
+int setup_store_folder(const char *store, struct error *err)
+{
+	_cleanup_(mem) char *folder = xstrdup(store);
+	char *slash = strrchr(folder, '/');
+
+	must(slash); /* canonical */
+	if (slash == folder)
+		return 0;
+	*slash = '\0';
+	return os_mkdir_private(folder, NULL, err);
+}
+
+int setup_providers(struct daemon *d, struct error *err)
+{
+	for (size_t i = 0; i < d->o->provider_count; i++) {
+		if (providers_add(d->providers, str_from(d->o->providers[i]), err) < 0)
+			return error_prefix(err, "--provider");
+	}
+	return 0;
+}
+
+int setup_secrets(struct daemon *d, struct error *err)
+{
+	_cleanup_(mem) char *home = NULL, *path = NULL;
+	struct str drop[ARRAY_LEN(key_names)];
+
+	if (os_home(&home, err) < 0)
+		return -1;
+	path = xasprintf("%s/.agent/env", home);
+	d->secret_store = secret_store_new();
+	d->secrets = secret_set_new();
+	if (secret_store_load_env(d->secret_store, path, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(key_names); i++) {
+		const struct secret *s = secret_store_get(d->secret_store, key_names[i]);
+
+		drop[i] = str_from(key_names[i]);
+		if (s)
+			secret_set_add_secret(d->secrets, s);
+	}
+	d->command_env = secret_environ(environ, drop, ARRAY_LEN(drop), NULL);
+	return 0;
+}
+
+/* A program of ours: beside this one, in the libexec folder beside bin, or where it was installed to. */
+static int find_helper(const char *dir, const char *name, char **ret, struct error *err)
+{
+	_cleanup_(mem) char *beside = xasprintf("%s/%s", dir, name);
+	_cleanup_(mem) char *libexec = xasprintf("%s/../libexec/consort/%s", dir, name);
+
+	if (os_is_program(beside, NULL) == 1)
+		return os_canonical(beside, ret, err);
+	if (os_is_program(libexec, NULL) == 1)
+		return os_canonical(libexec, ret, err);
+	*ret = xasprintf("%s/%s", SUITE_LIBEXEC, name);
+	if (os_is_program(*ret, NULL) == 1)
+		return 0;
+	free(mem_take(ret));
+	return error_set(err, &HELPER_MISSING, "no program '%s' beside 'agent' or in '%s'", name, SUITE_LIBEXEC);
+}
+
+/* Files that SQLite has open must not be opened a second time by this process. */
+static void note_store_files(struct daemon *d)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		_cleanup_(mem) char *path = xasprintf("%s%s", d->o->store, suffixes[i]);
+
+		if (stat(path, &st) == 0)
+			d->never[d->host.never_count++] = (struct guard_id){st.st_dev, st.st_ino};
+	}
+}
+
+/* Our own programs are read-only in every sandbox, also where a writable folder holds them. */
+static const char **protected_list(const struct daemon *d)
+{
+	size_t count = 0;
+	const char **list;
+
+	while (d->o->protected_paths && d->o->protected_paths[count])
+		count++;
+	list = xcalloc(count + 4, sizeof(*list));
+	for (size_t i = 0; i < count; i++)
+		list[i] = d->o->protected_paths[i];
+	list[count++] = d->program;
+	list[count++] = d->writer;
+	list[count] = d->supervisor;
+	return list;
+}
+
+static void make_sandbox(struct daemon *d)
+{
+	_cleanup_(mem) char *bot_sockets = xasprintf("%s.d", d->o->socket);
+	_cleanup_(mem) char *tmpdir = NULL;
+	_cleanup_(mem) const char **protected_paths = protected_list(d);
+	const char *set = getenv("TMPDIR");
+	struct sandbox_host host = {.store = d->o->store,
+		.socket = d->o->socket,
+		.bot_sockets = bot_sockets,
+		.walls = d->o->walls,
+		.protected_paths = protected_paths};
+
+	if (set && set[0] == '/' && os_canonical(set, &tmpdir, NULL) == 0)
+		host.tmpdir = tmpdir;
+	d->sandbox = sandbox_new(&host);
+}
+
+int setup_tools(struct daemon *d, struct error *err)
+{
+	_cleanup_(mem) char *dir = NULL;
+
+	if (os_program_dir(&dir, err) < 0 || find_helper(dir, "consort-write", &d->writer, err) < 0 ||
+		find_helper(dir, "consort-supervise", &d->supervisor, err) < 0)
+		return -1;
+	d->program = xasprintf("%s/agent", dir);
+	make_sandbox(d);
+	note_store_files(d);
+	d->host.loop = d->loop;
+	d->host.sandbox = d->sandbox;
+	d->host.secrets = d->secrets;
+	d->host.env = d->command_env;
+	d->host.writer = d->writer;
+	d->host.supervisor = d->supervisor;
+	d->host.socket = d->o->socket;
+	d->host.program = d->program;
+	d->host.never = d->never;
+	d->host.artifact = artifact_fetch;
+	d->host.artifact_arg = d;
+	return 0;
+}
+
+void setup_release(struct daemon *d)
+{
+	sandbox_free(d->sandbox);
+	secret_set_free(d->secrets);
+	secret_store_free(d->secret_store);
+	free(d->command_env);
+	free(d->writer);
+	free(d->supervisor);
+	free(d->program);
+}
