@@ -1,10 +1,10 @@
 /*
- * The tables of the store (agent spec 4.2), one SQL text per version. A text that was released never
- * changes: what comes later is another one.
+ * The tables of the store (agent spec 4.2), one SQL text per version. A text that was released
+ * never changes: what comes later is another one.
  *
- * Ids come from AUTOINCREMENT, which keeps its high-water mark: none is used twice, whatever is deleted.
- * A foreign key stands only where an index holds its child side. Wide columns come last in a row, so
- * that reading the others does not walk their overflow pages.
+ * Ids come from AUTOINCREMENT, which keeps its high-water mark: none is used twice, whatever is
+ * deleted. A foreign key stands only where an index holds its child side. Wide columns come last in
+ * a row, so that reading the others does not walk their overflow pages.
  */
 #include "agent/io/store_internal.h"
 
@@ -47,7 +47,7 @@ static const char version_1[] =
 	" from_bot TEXT,"
 	" from_bot_id INTEGER,"
 	" from_turn INTEGER,"
-	" checkpoint INTEGER," /* node: the head when the turn ended */
+	" checkpoint INTEGER,"   /* node: the head when the turn ended */
 	" last_message INTEGER," /* node: the model's newest item of this turn */
 	" input_tokens INTEGER NOT NULL DEFAULT 0,"
 	" output_tokens INTEGER NOT NULL DEFAULT 0,"

@@ -38,6 +38,8 @@ extern const struct error_kind STORE_NODE_NOT_FOUND;   /* node_not_in_history */
 extern const struct error_kind STORE_ARTIFACT_NOT_FOUND; /* artifact_not_found */
 extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required */
 extern const struct error_kind STORE_EVENT_TOO_LARGE;  /* event_page_item_limit */
+extern const struct error_kind STORE_CONTEXT_LIMIT;    /* context_limit */
+extern const struct error_kind STORE_CALL_REPEATED;    /* duplicate_call_id: a model used an id twice in a turn */
 
 struct store;
 struct store_tx;   /* a writing job's hold on the store */
@@ -153,6 +155,9 @@ struct store_submit {
 	int64_t from_bot_id, from_turn;
 	bool may_start;        /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
 	int64_t pending_max, pending_max_bytes; /* of queued turns; 0: none */
+	/* Tools that work in a workspace, NULL-terminated; NULL: none. STORE_WORKSPACE_REQUIRED when the bot
+	 * has one of them and neither it nor this names a workspace. */
+	const char *const *workspace_tools;
 	/* Makes the user item's JSON for the bot's family out of the prompt; on the worker thread. */
 	struct str (*user_item)(struct arena *a, const struct store_turn *t);
 };

@@ -12,9 +12,10 @@
 extern const struct db_schema store_schema;
 
 enum {
-	EVENT_MAX_BYTES = PAGE_MAX_BYTES,   /* spec 2.3: a page must be able to hold it */
-	SETTINGS_MAX_BYTES = 1024 * 1024,   /* ours: all limits of a bot's lists together are below */
-	CALL_JSON_MAX_BYTES = 256 * 1024,   /* ours: 8 gates with a reason of REASON_MAX_BYTES each */
+	EVENT_MAX_BYTES = PAGE_MAX_BYTES, /* spec 2.3: a page must be able to hold it */
+	SETTINGS_MAX_BYTES = 4 * 1024 *
+			     1024, /* ours: all limits of a bot's lists together are below */
+	CALL_JSON_MAX_BYTES = 1024 * 1024, /* ours: BOT_GATES_MAX reasons, every byte escaped */
 };
 
 /* An event a job recorded, in the arena of its group. */
@@ -70,7 +71,8 @@ struct store {
 	pthread_mutex_t lock; /* over the lanes and the counts */
 	struct store_lane writing, reading;
 	struct store_counts counts;
-	int64_t wal_seen_bytes; /* the writing thread's: size of the WAL when it last looked after it */
+	int64_t wal_seen_bytes; /* the writing thread's: size of the WAL when it last looked after
+				   it */
 };
 int store_threads_start(struct store *s, struct error *err);
 void store_threads_stop(struct store *s); /* runs what is queued, then joins */

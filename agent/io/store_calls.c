@@ -1,0 +1,565 @@
+/*
+ * Model responses and their calls: planned → executing → completed, each step a commit before what
+ * it allows (spec 3.4, 4.1).
+ */
+#include "agent/io/store_internal.h"
+
+const struct error_kind STORE_CALL_REPEATED = {"duplicate_call_id", ERROR_CLASS_CONFLICT};
+
+static const char status_planned[] = "planned";
+static const char status_completed[] = "completed";
+
+/* Of a call that never ran. */
+static const char output_cancelled[] = "{\"error\":\"cancelled\"}";
+/* Of one that was under way: nobody saw how it ended. */
+static const char output_unknown[] =
+	"{\"error\":\"tool_outcome_unknown\",\"detail\":\"the call was started and its end was not "
+	"recorded: it may have had effects and may still be running\"}";
+
+/* A row of `tools`. */
+struct call_row {
+	int64_t id, node, request;
+	struct str name, status, arguments;
+	bool arguments_cut;
+};
+
+static int get_call(struct store_view *v, int64_t turn, struct str call_id, struct arena *a,
+	struct call_row *ret, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_CALL_GET);
+	int rc;
+
+	db_bind_i64(s, 1, turn);
+	db_bind_str(s, 2, call_id);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret = (struct call_row){
+			.id = db_col_i64(s, 0),
+			.name = store_col(s, 1, a),
+			.status = store_col(s, 2, a),
+			.node = db_col_i64(s, 3),
+			.request = db_col_i64(s, 4),
+			.arguments_cut = db_col_i64(s, 5) != 0,
+			.arguments = store_col(s, 6, a),
+		};
+	db_reset(s);
+	if (rc == 0)
+		return error_set(err, &ERROR_BUG, "turn %lld has no such call", (long long)turn);
+	return rc < 0 ? -1 : 0;
+}
+
+static int get_planned(struct store_view *v, int64_t turn, struct str call_id, struct arena *a,
+	struct call_row *ret, struct error *err)
+{
+	if (get_call(v, turn, call_id, a, ret, err) < 0)
+		return -1;
+	if (!str_is(ret->status, status_planned))
+		return error_set(err, &STORE_STALE_TURN, "the call is " STR_FMT " already",
+			STR_ARG(ret->status));
+	return 0;
+}
+
+/* What is shown of arguments: the first characters (not bytes) of the text. */
+static struct str first_characters(struct str s, size_t max)
+{
+	size_t at = 0;
+	uint32_t point;
+
+	for (size_t n = 0; n < max && at < s.len; n++) {
+		size_t len = utf8_decode(s.p + at, s.len - at, &point);
+
+		at += len ? len : 1;
+	}
+	return (struct str){s.p, at};
+}
+
+/* Gates and verdicts as JSON */
+
+/* Who must allow it, and how long they have. */
+static void put_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count)
+{
+	if (name)
+		json_open_key(j, name, '[');
+	else
+		json_open(j, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(j, '{');
+		json_put_str(j, "tag", gates[i].tag);
+		if (gates[i].expire_ms)
+			json_put_i64(j, "expire_ms", gates[i].expire_ms);
+		else
+			json_put_null(j, "expire_ms");
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+/* As the record keeps them (spec 6.5). */
+static void put_verdicts(struct json_out *j, const struct store_verdict *v, size_t count)
+{
+	json_open(j, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(j, '{');
+		json_put_str(j, "tag", v[i].tag);
+		json_put_cstr(j, "decision", v[i].allow ? "allow" : "deny");
+		json_put_str(j, "by", v[i].by);
+		json_put_str(j, "reason", v[i].reason);
+		json_put_i64(j, "at_ms", v[i].at_ms);
+		json_put_i64(j, "waited_ms", v[i].waited_ms);
+		json_put_i64(j, "request", v[i].request);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+/* As events show them. */
+static void put_approvals(struct json_out *j, const char *name, const struct store_verdict *v,
+	size_t count, bool decision)
+{
+	json_open_key(j, name, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_open(j, '{');
+		json_put_str(j, "tag", v[i].tag);
+		if (decision)
+			json_put_cstr(j, "decision", v[i].allow ? "allow" : "deny");
+		json_put_str(j, "by", v[i].by);
+		json_put_i64(j, "waited_ms", v[i].waited_ms);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+/* The column's text; absent for none. */
+static int verdicts_text(struct buf *b, const struct store_verdict *v, size_t count,
+	struct str *ret, struct error *err)
+{
+	struct json_out j = JSON_OUT(b);
+
+	*ret = (struct str){NULL, 0};
+	if (!count)
+		return 0;
+	put_verdicts(&j, v, count);
+	if (b->full)
+		return error_set(
+			err, &ERROR_LIMIT, "the verdicts are over %d bytes", CALL_JSON_MAX_BYTES);
+	*ret = buf_str(b);
+	return 0;
+}
+
+/* Announcing */
+
+/* One of `approval_requested`. */
+struct announced {
+	const struct store_call *call;
+	struct str name;
+	int64_t request, node;
+};
+
+static int record_requested(struct store_tx *tx, const struct store_place *at,
+	const struct announced *list, size_t count, int64_t now_ms, struct error *err)
+{
+	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&data);
+
+	json_open(&j, '{');
+	json_open_key(&j, "calls", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct store_call *c = list[i].call;
+
+		json_open(&j, '{');
+		json_put_str(&j, "call_id", c->call_id);
+		json_put_i64(&j, "request", list[i].request);
+		json_put_i64(&j, "announced_ms", now_ms);
+		put_gates(&j, "gates", c->gates, c->gate_count);
+		json_put_str(&j, "name", list[i].name);
+		json_put_i64(&j, "node", list[i].node);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	return store_record(tx, at, "approval_requested", &data, err);
+}
+
+static int announce_one(struct store_tx *tx, int64_t turn, const struct store_call *c,
+	int64_t now_ms, struct arena *a, struct announced *ret, struct error *err)
+{
+	_cleanup_(buf) struct buf gates = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct json_out j = JSON_OUT(&gates);
+	struct call_row row;
+	struct db_stmt *s;
+
+	if (get_planned(&tx->view, turn, c->call_id, a, &row, err) < 0)
+		return -1;
+	put_gates(&j, NULL, c->gates, c->gate_count);
+	must(!gates.full); /* at most BOT_GATES_MAX short ones */
+	s = store_stmt(&tx->view, SQL_CALL_ANNOUNCE);
+	db_bind_i64(s, 1, row.id);
+	db_bind_i64(s, 2, row.request + 1);
+	db_bind_i64(s, 3, now_ms);
+	db_bind_str(s, 4, buf_str(&gates));
+	if (db_run(s, err) < 0)
+		return -1;
+	*ret = (struct announced){
+		.call = c, .name = row.name, .request = row.request + 1, .node = row.node};
+	return 0;
+}
+
+int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_call *calls,
+	size_t count, struct arena *a, int64_t **ret_requests, int64_t *ret_announced_ms,
+	struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct announced *list = arena_alloc(&scratch, count * sizeof(*list));
+	int64_t *requests = arena_alloc(a, count * sizeof(*requests));
+	int64_t now_ms = clock_real_ms(tx->clock);
+	struct store_line l;
+
+	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (announce_one(tx, turn, &calls[i], now_ms, &scratch, &list[i], err) < 0)
+			return -1;
+		requests[i] = list[i].request;
+	}
+	if (count && record_requested(tx, &l.at, list, count, now_ms, err) < 0)
+		return -1;
+	*ret_requests = requests;
+	*ret_announced_ms = now_ms;
+	return 0;
+}
+
+/* A model's response */
+
+static int add_items(struct store_tx *tx, struct store_line *l, const struct store_append *ap,
+	int64_t *nodes, struct error *err)
+{
+	for (size_t i = 0; i < ap->item_count; i++) {
+		_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
+		struct json_out j = JSON_OUT(&data);
+
+		if (store_line_add(tx, l, ap->items[i], &nodes[i], err) < 0)
+			return -1;
+		json_open(&j, '{');
+		json_put_i64(&j, "node", nodes[i]);
+		json_close(&j, '}');
+		if (store_record(tx, &l->at, "message", &data, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int record_usage(struct store_tx *tx, const struct store_place *at,
+	const struct store_usage *u, struct error *err)
+{
+	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&data);
+
+	json_open(&j, '{');
+	json_put_i64(&j, "input_tokens", u->input_tokens);
+	json_put_i64(&j, "output_tokens", u->output_tokens);
+	json_put_i64(&j, "cached_input_tokens", u->cached_input_tokens);
+	json_put_i64(&j, "sent_ms", u->sent_ms);
+	json_close(&j, '}');
+	return store_record(tx, at, "usage", &data, err);
+}
+
+/* A round more, and its tokens on the turn's and the bot's account. */
+static int account(
+	struct store_tx *tx, const struct store_append *ap, int64_t last_message, struct error *err)
+{
+	const struct store_usage *u = &ap->usage;
+	struct db_stmt *s = store_stmt(&tx->view, SQL_TURN_ROUND);
+
+	db_bind_i64(s, 1, ap->turn);
+	db_bind_i64(s, 2, u->input_tokens);
+	db_bind_i64(s, 3, u->output_tokens);
+	db_bind_i64(s, 4, u->cached_input_tokens);
+	store_bind_id(s, 5, last_message);
+	if (db_run(s, err) < 0)
+		return -1;
+	s = store_stmt(&tx->view, SQL_BOT_USAGE);
+	db_bind_i64(s, 1, ap->bot);
+	db_bind_i64(s, 2, u->input_tokens);
+	db_bind_i64(s, 3, u->output_tokens);
+	db_bind_i64(s, 4, u->cached_input_tokens);
+	return db_run(s, err);
+}
+
+/* 1 the turn has a call of this id, 0 not, -1. */
+static int is_known(struct store_view *v, int64_t turn, struct str call_id, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_CALL_GET);
+	int rc;
+
+	db_bind_i64(s, 1, turn);
+	db_bind_str(s, 2, call_id);
+	rc = db_step(s, err);
+	db_reset(s);
+	return rc;
+}
+
+static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call *c, int64_t node,
+	int64_t now_ms, struct error *err)
+{
+	_cleanup_(buf) struct buf gates = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct str shown = first_characters(c->arguments, ARGUMENTS_SHOWN_BYTES);
+	struct json_out j = JSON_OUT(&gates);
+	int known = is_known(&tx->view, turn, c->call_id, err);
+	struct db_stmt *s;
+
+	if (known < 0)
+		return -1;
+	if (known)
+		return error_set(err, &STORE_CALL_REPEATED,
+			"the model gave two calls of turn %lld the same id", (long long)turn);
+	put_gates(&j, NULL, c->gates, c->gate_count);
+	must(!gates.full); /* at most BOT_GATES_MAX short ones */
+	s = store_stmt(&tx->view, SQL_CALL_INSERT);
+	db_bind_i64(s, 1, turn);
+	db_bind_str(s, 2, c->call_id);
+	db_bind_str(s, 3, c->name);
+	db_bind_i64(s, 4, node);
+	db_bind_i64(s, 5, c->gate_count ? 1 : 0);
+	store_bind_id(s, 6, c->gate_count ? now_ms : 0);
+	db_bind_str(s, 7, c->gate_count ? buf_str(&gates) : (struct str){NULL, 0});
+	db_bind_i64(s, 8, shown.len < c->arguments.len);
+	db_bind_str(s, 9, shown);
+	return db_run(s, err);
+}
+
+/* All calls as planned, one `approval_requested` for those that need a verdict. */
+static int plan_calls(struct store_tx *tx, const struct store_line *l,
+	const struct store_append *ap, const int64_t *nodes, int64_t now_ms, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct announced *list = arena_alloc(&scratch, ap->call_count * sizeof(*list));
+	size_t gated = 0;
+
+	for (size_t i = 0; i < ap->call_count; i++) {
+		const struct store_call *c = &ap->calls[i];
+
+		must(c->item < ap->item_count);
+		if (plan_call(tx, ap->turn, c, nodes[c->item], now_ms, err) < 0)
+			return -1;
+		if (c->gate_count)
+			list[gated++] = (struct announced){
+				.call = c, .name = c->name, .request = 1, .node = nodes[c->item]};
+	}
+	return gated ? record_requested(tx, &l->at, list, gated, now_ms, err) : 0;
+}
+
+int store_append(struct store_tx *tx, const struct store_append *ap, struct arena *a,
+	int64_t **ret_nodes, int64_t *ret_announced_ms, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	int64_t *nodes = arena_alloc(a, (ap->item_count + 1) * sizeof(*nodes));
+	int64_t now_ms = clock_real_ms(tx->clock);
+	struct store_line l;
+
+	if (store_line_open(&tx->view, ap->bot, ap->turn, &scratch, &l, err) < 0 ||
+		add_items(tx, &l, ap, nodes, err) < 0 || store_line_save(tx, &l, err) < 0 ||
+		account(tx, ap, ap->item_count ? nodes[ap->item_count - 1] : 0, err) < 0 ||
+		record_usage(tx, &l.at, &ap->usage, err) < 0 ||
+		plan_calls(tx, &l, ap, nodes, now_ms, err) < 0)
+		return -1;
+	*ret_nodes = nodes;
+	*ret_announced_ms = now_ms;
+	return 0;
+}
+
+/* Running */
+
+static int record_started(struct store_tx *tx, const struct store_place *at, struct str call_id,
+	const struct call_row *row, const struct store_verdict *verdicts, size_t verdict_count,
+	bool sandboxed, struct error *err)
+{
+	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&data);
+
+	json_open(&j, '{');
+	json_put_str(&j, "call_id", call_id);
+	json_put_str(&j, "name", row->name);
+	json_put_str(&j, "arguments", row->arguments);
+	json_put_bool(&j, "arguments_truncated", row->arguments_cut);
+	put_approvals(&j, "approvals", verdicts, verdict_count, false);
+	json_put_bool(&j, "sandboxed", sandboxed);
+	json_close(&j, '}');
+	return store_record(tx, at, "tool_started", &data, err);
+}
+
+int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
+	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
+	struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct call_row row;
+	struct store_line l;
+	struct str decided;
+	struct db_stmt *s;
+
+	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0 ||
+		get_planned(&tx->view, turn, call_id, &scratch, &row, err) < 0 ||
+		verdicts_text(&text, verdicts, verdict_count, &decided, err) < 0)
+		return -1;
+	s = store_stmt(&tx->view, SQL_CALL_START);
+	db_bind_i64(s, 1, row.id);
+	db_bind_str(s, 2, decided);
+	if (db_run(s, err) < 0)
+		return -1;
+	return record_started(tx, &l.at, call_id, &row, verdicts, verdict_count, sandboxed, err);
+}
+
+static int insert_artifacts(
+	struct store_tx *tx, int64_t turn, const struct store_result *r, struct error *err)
+{
+	for (size_t i = 0; i < r->artifact_count; i++) {
+		struct db_stmt *s = store_stmt(&tx->view, SQL_ARTIFACT_INSERT);
+
+		db_bind_i64(s, 1, turn);
+		db_bind_str(s, 2, r->call_id);
+		db_bind_str(s, 3, r->artifacts[i].stream);
+		db_bind_blob(s, 4, r->artifacts[i].bytes.p, r->artifacts[i].bytes.len);
+		if (db_run(s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* References as results carry them: TURN/CALL/STREAM. */
+static void put_artifacts(
+	struct json_out *j, struct arena *a, int64_t turn, const struct store_result *r)
+{
+	json_open_key(j, "artifacts", '[');
+	for (size_t i = 0; i < r->artifact_count; i++) {
+		const char *text = arena_printf(a, "%lld/" STR_FMT "/" STR_FMT, (long long)turn,
+			STR_ARG(r->call_id), STR_ARG(r->artifacts[i].stream));
+
+		json_put_cstr(j, NULL, text);
+	}
+	json_close(j, ']');
+}
+
+static int record_completed(struct store_tx *tx, const struct store_place *at,
+	const struct store_result *r, int64_t node, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_out j = JSON_OUT(&data);
+
+	json_open(&j, '{');
+	json_put_str(&j, "call_id", r->call_id);
+	json_put_i64(&j, "node", node);
+	put_artifacts(&j, &scratch, at->turn, r);
+	json_put_str(&j, "note", r->note);
+	if (r->denied)
+		json_put_bool(&j, "denied", true);
+	if (r->verdict_count) /* AG-148: the denial says who decided */
+		put_approvals(&j, "verdicts", r->verdicts, r->verdict_count, true);
+	if (r->cancelled)
+		json_put_bool(&j, "cancelled", true);
+	if (r->outcome_unknown)
+		json_put_bool(&j, "outcome_unknown", true);
+	json_close(&j, '}');
+	return store_record(tx, at, "tool_completed", &data, err);
+}
+
+int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
+	int64_t *ret_node, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct call_row row;
+	struct str decided;
+	struct db_stmt *s;
+	int64_t node;
+
+	if (get_call(&tx->view, l->at.turn, r->call_id, &scratch, &row, err) < 0)
+		return -1;
+	if (str_is(row.status, status_completed))
+		return error_set(err, &STORE_STALE_TURN, "the call has a result already");
+	if (verdicts_text(&text, r->verdicts, r->verdict_count, &decided, err) < 0 ||
+		store_line_add(tx, l, r->item, &node, err) < 0)
+		return -1;
+	s = store_stmt(&tx->view, SQL_CALL_FINISH);
+	db_bind_i64(s, 1, row.id);
+	db_bind_i64(s, 2, node);
+	db_bind_str(s, 3, decided);
+	if (db_run(s, err) < 0 || insert_artifacts(tx, l->at.turn, r, err) < 0 ||
+		record_completed(tx, &l->at, r, node, err) < 0)
+		return -1;
+	*ret_node = node;
+	return 0;
+}
+
+int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_result *r,
+	int64_t *ret_node, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct store_line l;
+	int64_t node;
+
+	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0 ||
+		store_call_complete(tx, &l, r, &node, err) < 0 || store_line_save(tx, &l, err) < 0)
+		return -1;
+	*ret_node = node;
+	return 0;
+}
+
+/* Ending without a result */
+
+struct open_call {
+	struct str call_id;
+	bool planned;
+	struct open_call *next;
+};
+
+/* In the order they were planned. */
+static int list_open(struct store_view *v, int64_t turn, struct arena *a, struct open_call **ret,
+	struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_CALLS_OPEN);
+	struct open_call *first = NULL, **end = &first;
+	int rc;
+
+	db_bind_i64(s, 1, turn);
+	while ((rc = db_step(s, err)) == 1) {
+		struct open_call *c = arena_alloc(a, sizeof(*c));
+
+		c->call_id = store_col(s, 0, a);
+		c->planned = str_is(db_col_str(s, 1), status_planned);
+		*end = c;
+		end = &c->next;
+	}
+	db_reset(s);
+	if (rc == 0)
+		*ret = first;
+	return rc;
+}
+
+int store_calls_close(struct store_tx *tx, struct store_line *l,
+	struct str (*result_item)(struct arena *a, struct str call_id, struct str output),
+	int64_t *ret_unknown, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct open_call *first = NULL;
+	int64_t unknown = 0, node;
+
+	if (list_open(&tx->view, l->at.turn, &scratch, &first, err) < 0)
+		return -1;
+	for (struct open_call *c = first; c; c = c->next) {
+		struct str output = c->planned ? STR(output_cancelled) : STR(output_unknown);
+		struct store_result r = {
+			.call_id = c->call_id,
+			.item = result_item(&scratch, c->call_id, output),
+			.cancelled = c->planned,
+			.outcome_unknown = !c->planned,
+		};
+
+		if (store_call_complete(tx, l, &r, &node, err) < 0)
+			return -1;
+		unknown += !c->planned;
+	}
+	*ret_unknown = unknown;
+	return 0;
+}

@@ -1,0 +1,358 @@
+/*
+ * The conversation: nodes linked to their parents. A bot's lineage is what is reached from its
+ * head; a parent's id is always smaller than its child's, so a walk knows when it has passed what
+ * it looks for.
+ */
+#include "agent/io/store_internal.h"
+
+const struct error_kind STORE_NODE_NOT_FOUND = {"node_not_in_history", ERROR_CLASS_NOT_FOUND};
+const struct error_kind STORE_ARTIFACT_NOT_FOUND = {"artifact_not_found", ERROR_CLASS_NOT_FOUND};
+const struct error_kind STORE_CONTEXT_LIMIT = {"context_limit", ERROR_CLASS_LIMIT};
+
+/* A node without its item. */
+struct link {
+	int64_t id, parent, turn, depth, total_bytes;
+};
+
+static int missing(int64_t node, struct error *err)
+{
+	return error_set(err, &DB_ERROR, "node %lld is missing", (long long)node);
+}
+
+static int get_link(struct store_view *v, int64_t node, struct link *ret, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_NODE_LINK);
+	int rc;
+
+	db_bind_i64(s, 1, node);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret = (struct link){
+			.id = node,
+			.parent = db_col_i64(s, 0),
+			.turn = db_col_i64(s, 1),
+			.depth = db_col_i64(s, 2),
+			.total_bytes = db_col_i64(s, 3),
+		};
+	db_reset(s);
+	if (rc == 0)
+		return missing(node, err);
+	return rc < 0 ? -1 : 0;
+}
+
+static int get_head(struct store_view *v, int64_t bot, int64_t *ret, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_BOT_HEAD);
+	int rc;
+
+	db_bind_i64(s, 1, bot);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret = db_col_i64(s, 0);
+	db_reset(s);
+	if (rc == 0)
+		return error_set(
+			err, &STORE_BOT_NOT_FOUND, "there is no bot with id %lld", (long long)bot);
+	return rc < 0 ? -1 : 0;
+}
+
+/* 1 the node's turn is the bot's, 0 not (or there is no such node), -1. */
+static int is_own(struct store_view *v, int64_t bot, int64_t node, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_NODE_OWNER);
+	int64_t owner = 0;
+	int rc;
+
+	db_bind_i64(s, 1, node);
+	rc = db_step(s, err);
+	if (rc == 1)
+		owner = db_col_i64(s, 0);
+	db_reset(s);
+	return rc < 0 ? -1 : rc == 1 && owner == bot;
+}
+
+/* Whether the lineage holds the node: at once for what the bot made itself, by walking for a prefix
+ * it shares. 1, 0, -1. */
+static int in_lineage(
+	struct store_view *v, int64_t bot, int64_t head, int64_t node, struct error *err)
+{
+	struct link at = {.id = head};
+	int own = is_own(v, bot, node, err);
+
+	if (own)
+		return own;
+	while (at.id > node) {
+		if (get_link(v, at.id, &at, err) < 0)
+			return -1;
+		at.id = at.parent;
+	}
+	return at.id == node && node > 0;
+}
+
+static int check_lineage(
+	struct store_view *v, int64_t bot, int64_t head, int64_t node, struct error *err)
+{
+	int there = in_lineage(v, bot, head, node, err);
+
+	if (there == 0)
+		return error_set(err, &STORE_NODE_NOT_FOUND, "the bot's history has no node %lld",
+			(long long)node);
+	return there < 0 ? -1 : 0;
+}
+
+/* Newest first: the first `limit` of the walk. */
+static int walk_newest(struct store_view *v, int64_t from, int64_t min_node, size_t limit,
+	struct store_node *list, size_t *ret_count, int64_t *ret_next, struct error *err)
+{
+	size_t count = 0;
+	int64_t at = from;
+
+	while (at && at >= min_node && count < limit) {
+		struct link l;
+
+		if (get_link(v, at, &l, err) < 0)
+			return -1;
+		list[count++] = (struct store_node){.id = l.id, .turn = l.turn};
+		at = l.parent;
+	}
+	*ret_count = count;
+	*ret_next = at >= min_node ? at : 0;
+	return 0;
+}
+
+static void reverse(struct store_node *list, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct store_node other = list[i];
+
+		list[i] = list[count - 1 - i];
+		list[count - 1 - i] = other;
+	}
+}
+
+/* Oldest first: the last `limit` of the walk, turned round. The next page starts above them. */
+static int walk_oldest(struct store_view *v, int64_t from, int64_t min_node, size_t limit,
+	struct store_node *list, size_t *ret_count, int64_t *ret_next, struct error *err)
+{
+	size_t seen = 0, count;
+	int64_t at = from, newer = 0;
+
+	while (at && at >= min_node) {
+		struct store_node *slot = &list[seen++ % limit];
+		struct link l;
+
+		if (get_link(v, at, &l, err) < 0)
+			return -1;
+		if (slot->id)
+			newer = slot->id; /* one more than fits: the oldest of those above */
+		*slot = (struct store_node){.id = l.id, .turn = l.turn};
+		at = l.parent;
+	}
+	count = seen < limit ? seen : limit;
+	/* A ring: the newest that is left stands where the next one would go. */
+	if (seen > limit) {
+		size_t first = seen % limit;
+
+		reverse(list, first);
+		reverse(list + first, count - first);
+		reverse(list, count);
+	}
+	reverse(list, count);
+	*ret_count = count;
+	*ret_next = newer;
+	return 0;
+}
+
+int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_node, int limit,
+	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count,
+	int64_t *ret_next, struct error *err)
+{
+	struct store_node *list = arena_alloc(a, (size_t)limit * sizeof(*list));
+	int64_t head;
+	int rc;
+
+	must(limit > 0);
+	if (get_head(v, bot, &head, err) < 0 ||
+		(from && check_lineage(v, bot, head, from, err) < 0))
+		return -1;
+	if (!from)
+		from = head;
+	rc = oldest_first
+		     ? walk_oldest(v, from, min_node, (size_t)limit, list, ret_count, ret_next, err)
+		     : walk_newest(
+			       v, from, min_node, (size_t)limit, list, ret_count, ret_next, err);
+	if (rc == 0)
+		*ret = list;
+	return rc;
+}
+
+static int read_node(struct store_view *v, int64_t node, struct arena *a, struct store_node *ret,
+	struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_NODE_ITEM);
+	int rc;
+
+	db_bind_i64(s, 1, node);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret = (struct store_node){
+			.id = node,
+			.turn = db_col_i64(s, 0),
+			.item = store_col(s, 1, a),
+		};
+	db_reset(s);
+	if (rc == 0)
+		return missing(node, err);
+	return rc < 0 ? -1 : 0;
+}
+
+int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
+	struct arena *a, struct store_node **ret, struct error *err)
+{
+	struct store_node *list = arena_alloc(a, (count + 1) * sizeof(*list));
+	int64_t head;
+
+	if (get_head(v, bot, &head, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (check_lineage(v, bot, head, nodes[i], err) < 0 ||
+			read_node(v, nodes[i], a, &list[i], err) < 0)
+			return -1;
+	}
+	*ret = list;
+	return 0;
+}
+
+/*
+ * The context window
+ *
+ * It starts at a turn, and moves rarely: what lies before it is dropped in steps of a quarter of
+ * the budget, so that request after request begins with the same bytes and a provider's cache holds
+ * (spec 4.4). Where the start falls follows from the history alone; nothing has to be kept.
+ */
+
+/* How much of what there is must go, in whole quarters of the budget; 0 while all fits. */
+static int64_t to_drop(int64_t have, int64_t max)
+{
+	int64_t step = max / 4 > 0 ? max / 4 : 1;
+
+	return have <= max ? 0 : (have - max + step - 1) / step * step;
+}
+
+struct window {
+	int64_t max_bytes, max_items;
+	int64_t drop_bytes, drop_items; /* the start must leave out at least so much */
+	struct link head;
+	int64_t *nodes; /* newest first */
+	size_t count, cap;
+	size_t kept; /* of nodes: up to the oldest start that will do */
+};
+
+static void window_release(struct window *w)
+{
+	free(w->nodes);
+}
+static inline void window_cleanup(struct window *w)
+{
+	window_release(w);
+}
+
+static void window_push(struct window *w, int64_t node)
+{
+	if (w->count == w->cap) {
+		w->cap = w->cap ? w->cap * 2 : 64;
+		w->nodes = xrealloc(w->nodes, w->cap, sizeof(*w->nodes));
+	}
+	w->nodes[w->count++] = node;
+}
+
+/* A turn starts behind `before` (all zero: nothing is before it). Whether the window may. */
+static bool window_may_start(const struct window *w, const struct link *before)
+{
+	if (before->total_bytes >= w->drop_bytes && before->depth >= w->drop_items)
+		return true;
+	/* The turn under way is kept whole if it fits, be the step missed or not. */
+	return w->kept == 0 && w->head.total_bytes - before->total_bytes <= w->max_bytes &&
+	       w->head.depth - before->depth <= w->max_items;
+}
+
+/* Nothing older can be in the window. */
+static bool window_is_past(const struct window *w, const struct link *before)
+{
+	return w->head.total_bytes - before->total_bytes > w->max_bytes ||
+	       w->head.depth - before->depth > w->max_items;
+}
+
+static int window_walk(struct window *w, struct store_view *v, struct error *err)
+{
+	struct link at = w->head;
+
+	for (;;) {
+		struct link before = {0};
+
+		if (at.parent && get_link(v, at.parent, &before, err) < 0)
+			return -1;
+		if (window_is_past(w, &before))
+			return 0;
+		window_push(w, at.id);
+		if (before.turn != at.turn) {
+			if (!window_may_start(w, &before))
+				return 0;
+			w->kept = w->count;
+		}
+		if (!before.id)
+			return 0;
+		at = before;
+	}
+}
+
+int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items,
+	struct arena *a, struct store_node **ret, size_t *ret_count, struct error *err)
+{
+	_cleanup_(window) struct window w = {.max_bytes = max_bytes, .max_items = max_items};
+	struct store_node *list;
+	int64_t head;
+
+	if (get_head(v, bot, &head, err) < 0 || (head && get_link(v, head, &w.head, err) < 0))
+		return -1;
+	w.drop_bytes = to_drop(w.head.total_bytes, max_bytes);
+	w.drop_items = to_drop(w.head.depth, max_items);
+	if (head && window_walk(&w, v, err) < 0)
+		return -1;
+	if (head && !w.kept)
+		return error_set(err, &STORE_CONTEXT_LIMIT,
+			"the turn alone is over %lld bytes or %lld items of context",
+			(long long)max_bytes, (long long)max_items);
+	list = arena_alloc(a, (w.kept + 1) * sizeof(*list));
+	for (size_t i = 0; i < w.kept; i++) {
+		if (read_node(v, w.nodes[w.kept - 1 - i], a, &list[i], err) < 0)
+			return -1;
+	}
+	*ret = list;
+	*ret_count = w.kept;
+	return 0;
+}
+
+int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
+	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct store_turn t;
+	struct db_stmt *s;
+	int rc;
+
+	if (store_turn_get(v, bot, turn, &scratch, &t, err) < 0)
+		return -1;
+	s = store_stmt(v, SQL_ARTIFACT_GET);
+	db_bind_i64(s, 1, turn);
+	db_bind_str(s, 2, call_id);
+	db_bind_str(s, 3, stream);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret_bytes = store_col(s, 0, a);
+	db_reset(s);
+	if (rc == 0)
+		return error_set(err, &STORE_ARTIFACT_NOT_FOUND, "turn %lld has no such artifact",
+			(long long)turn);
+	return rc < 0 ? -1 : 0;
+}

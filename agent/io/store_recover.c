@@ -1,0 +1,86 @@
+/*
+ * What a crash left (spec 3.5): turns that ran are interrupted, their calls get results. Nothing is
+ * ever repeated. Turns that had not started are as they were: whoever ended a bot's turn made its
+ * next one ready in the same commit, here too.
+ */
+#include "agent/core/item.h"
+#include "agent/io/store_internal.h"
+
+enum { PIECE = 64 }; /* turns looked up at once: none is read while rows change */
+
+struct left {
+	int64_t turn, bot;
+};
+
+/* Turns that ran, after turn id `after`. */
+static int list_running(struct store_view *v, int64_t after, struct left list[PIECE],
+	size_t *ret_count, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_TURNS_RUNNING);
+	size_t count = 0;
+	int rc;
+
+	db_bind_i64(s, 1, after);
+	db_bind_i64(s, 2, PIECE);
+	while ((rc = db_step(s, err)) == 1) {
+		must(count < PIECE);
+		list[count++] = (struct left){db_col_i64(s, 0), db_col_i64(s, 1)};
+	}
+	db_reset(s);
+	*ret_count = count;
+	return rc;
+}
+
+static int interrupt(
+	struct store_tx *tx, const struct left *l, struct store_recovery *r, struct error *err)
+{
+	const struct store_finish f = {
+		.bot = l->bot,
+		.turn = l->turn,
+		.status = TURN_INTERRUPTED,
+		.error = STR("process_interrupted"),
+		.detail = STR("the daemon ended while the turn was running"),
+		.result_item = item_result,
+	};
+	struct store_finished finished;
+	int64_t unknown;
+
+	if (store_turn_end(tx, &f, &finished, &unknown, err) < 0)
+		return -1;
+	r->interrupted_turns++;
+	r->unknown_calls += unknown;
+	return 0;
+}
+
+static int count_ready(struct store_view *v, int64_t *ret, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_TURNS_READY_COUNT);
+	int rc = db_step(s, err);
+
+	if (rc == 1)
+		*ret = db_col_i64(s, 0);
+	db_reset(s);
+	return rc < 0 ? -1 : 0;
+}
+
+int store_recover(struct store_tx *tx, struct store_recovery *ret, struct error *err)
+{
+	struct left list[PIECE];
+	struct store_recovery r = {0};
+	size_t count = 0;
+	int64_t after = 0;
+
+	do {
+		if (list_running(&tx->view, after, list, &count, err) < 0)
+			return -1;
+		for (size_t i = 0; i < count; i++) {
+			if (interrupt(tx, &list[i], &r, err) < 0)
+				return -1;
+			after = list[i].turn;
+		}
+	} while (count == PIECE);
+	if (count_ready(&tx->view, &r.ready_turns, err) < 0)
+		return -1;
+	*ret = r;
+	return 0;
+}

@@ -1,0 +1,110 @@
+/*
+ * The statements. Columns that are read together are named once.
+ */
+#include "agent/io/store_sql.h"
+
+/* As store_bots.c reads them. */
+#define BOT_COLUMNS                                                                                \
+	"id, name, head, status, running_turn, provider, family, created_by, created_by_id,"       \
+	" tokens_used, input_tokens, cached_input_tokens, settings"
+
+/* As store_turn_from_row reads them; the prompt, or what stands for it, comes after. */
+#define TURN_COLUMNS                                                                               \
+	"t.id, t.bot, b.name, t.request_id, t.status, t.workspace, t.model, t.from_bot,"           \
+	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
+	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms"
+
+#define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
+
+const char *const store_sql[SQL_COUNT] = {
+	[SQL_STORE_GET] = "SELECT lineage FROM store WHERE id = 1",
+	[SQL_STORE_INSERT] = "INSERT INTO store (id, lineage) VALUES (1, ?1)",
+	[SQL_STORE_QUEUED] = "SELECT queued_turns, queued_bytes FROM store WHERE id = 1",
+	[SQL_STORE_QUEUE_ADD] = "UPDATE store SET queued_turns = queued_turns + ?1,"
+				" queued_bytes = queued_bytes + ?2 WHERE id = 1",
+
+	[SQL_BOT_INSERT] = "INSERT INTO bots (name, status, provider, family, created_by,"
+			   " created_by_id, settings, instructions)"
+			   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[SQL_BOT_BY_NAME] = "SELECT " BOT_COLUMNS ", instructions FROM bots WHERE name = ?1",
+	[SQL_BOT_BY_ID] = "SELECT " BOT_COLUMNS ", instructions FROM bots WHERE id = ?1",
+	[SQL_BOT_LIST] = "SELECT " BOT_COLUMNS " FROM bots WHERE name > ?1"
+			 " ORDER BY name LIMIT ?2",
+	[SQL_BOT_CONFIGURE] = "UPDATE bots SET settings = ?2, instructions = ?3 WHERE id = ?1",
+	[SQL_BOT_IS] = "SELECT 1 FROM bots WHERE name = ?1 AND id = ?2",
+	[SQL_BOT_START] = "UPDATE bots SET status = 'running', running_turn = ?2, head = ?3"
+			  " WHERE id = ?1",
+	[SQL_BOT_FINISH] = "UPDATE bots SET status = ?2, running_turn = NULL WHERE id = ?1",
+	[SQL_BOT_HEAD] = "SELECT head FROM bots WHERE id = ?1",
+	[SQL_BOT_SET_HEAD] = "UPDATE bots SET head = ?2 WHERE id = ?1",
+	[SQL_BOT_USAGE] = "UPDATE bots SET tokens_used = tokens_used + ?2 + ?3,"
+			  " input_tokens = input_tokens + ?2,"
+			  " cached_input_tokens = cached_input_tokens + ?4 WHERE id = ?1",
+
+	[SQL_TURN_INSERT] = "INSERT INTO turns (bot, request_id, status, delivery, workspace,"
+			    " workspace_given, model, model_given, from_bot, from_bot_id,"
+			    " from_turn, started_ms, preview, prompt)"
+			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+	[SQL_TURN_BY_ID] = "SELECT " TURN_COLUMNS ", t.prompt FROM turns t"
+			   " JOIN bots b ON b.id = t.bot WHERE t.id = ?1",
+	[SQL_TURN_BY_REQUEST] = "SELECT " TURN_COLUMNS ", t.prompt, t.delivery,"
+				" t.workspace_given, t.model_given FROM turns t"
+				" JOIN bots b ON b.id = t.bot"
+				" WHERE t.bot = ?1 AND t.request_id = ?2",
+	[SQL_TURN_LIVE] = "SELECT id, status FROM turns WHERE bot = ?1"
+			  " AND status IN ('ready', 'running', 'waiting', 'paced')",
+	[SQL_TURN_FIRST_READY] = "SELECT id FROM turns WHERE status = 'ready' ORDER BY id LIMIT 1",
+	[SQL_TURN_NEXT_QUEUED] = "SELECT id FROM turns WHERE bot = ?1 AND status = 'queued'"
+				 " ORDER BY id LIMIT 1",
+	[SQL_TURN_SET_READY] = "UPDATE turns SET status = 'ready' WHERE id = ?1",
+	[SQL_TURN_START] = "UPDATE turns SET status = 'running', started_ms = ?2 WHERE id = ?1",
+	[SQL_TURN_FINISH] = "UPDATE turns SET status = ?2, error = ?3, detail = ?4,"
+			    " checkpoint = ?5, finished_ms = ?6 WHERE id = ?1",
+	[SQL_TURN_ROUND] = "UPDATE turns SET rounds = rounds + 1, input_tokens = input_tokens + ?2,"
+			   " output_tokens = output_tokens + ?3,"
+			   " cached_input_tokens = cached_input_tokens + ?4,"
+			   " last_message = coalesce(?5, last_message) WHERE id = ?1",
+	[SQL_TURN_LIST] = "SELECT " TURN_COLUMNS ", t.preview FROM turns t"
+			  " JOIN bots b ON b.id = t.bot WHERE t.bot = ?1 AND t.id > ?2"
+			  " ORDER BY t.id LIMIT ?3",
+	[SQL_TURN_LAST_MESSAGE] = "SELECT last_message FROM turns WHERE id = ?1 AND bot = ?2",
+	[SQL_TURNS_RUNNING] = "SELECT id, bot FROM turns WHERE status = 'running' AND id > ?1"
+			      " ORDER BY id LIMIT ?2",
+	[SQL_TURNS_READY_COUNT] = "SELECT count(*) FROM turns WHERE status = 'ready' AND id > 0",
+
+	[SQL_LINE] = "SELECT b.name, t.status, b.head, n.depth, n.total_bytes FROM turns t"
+		     " JOIN bots b ON b.id = t.bot LEFT JOIN nodes n ON n.id = b.head"
+		     " WHERE t.id = ?1 AND t.bot = ?2",
+	[SQL_NODE_INSERT] = "INSERT INTO nodes (parent, turn, depth, total_bytes, item)"
+			    " VALUES (?1, ?2, ?3, ?4, ?5)",
+	[SQL_NODE_LINK] = "SELECT parent, turn, depth, total_bytes FROM nodes WHERE id = ?1",
+	[SQL_NODE_ITEM] = "SELECT turn, item FROM nodes WHERE id = ?1",
+	[SQL_NODE_OWNER] = "SELECT t.bot FROM nodes n JOIN turns t ON t.id = n.turn"
+			   " WHERE n.id = ?1",
+
+	[SQL_CALL_INSERT] = "INSERT INTO tools (turn, call_id, name, status, node, request,"
+			    " announced_ms, gates, arguments_cut, arguments)"
+			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9)",
+	[SQL_CALL_GET] = "SELECT id, name, status, node, request, arguments_cut, arguments"
+			 " FROM tools WHERE turn = ?1 AND call_id = ?2",
+	[SQL_CALL_ANNOUNCE] = "UPDATE tools SET request = ?2, announced_ms = ?3, gates = ?4,"
+			      " verdicts = NULL WHERE id = ?1",
+	[SQL_CALL_START] = "UPDATE tools SET status = 'executing', verdicts = ?2 WHERE id = ?1",
+	[SQL_CALL_FINISH] = "UPDATE tools SET status = 'completed', result = ?2,"
+			    " verdicts = coalesce(?3, verdicts) WHERE id = ?1",
+	[SQL_CALLS_OPEN] = "SELECT call_id, status FROM tools WHERE turn = ?1"
+			   " AND status <> 'completed' ORDER BY id",
+
+	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
+	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"
+			      " WHERE e.bot = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",
+	[SQL_EVENTS_OF_ALL] = "SELECT " EVENT_COLUMNS " FROM events e"
+			      " LEFT JOIN bots b ON b.id = e.bot"
+			      " WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
+	[SQL_EVENT_LAST] = "SELECT max(id) FROM events",
+
+	[SQL_ARTIFACT_INSERT] = "INSERT INTO artifacts (turn, call_id, stream, bytes)"
+				" VALUES (?1, ?2, ?3, ?4)",
+	[SQL_ARTIFACT_GET] = "SELECT bytes FROM artifacts WHERE turn = ?1 AND call_id = ?2"
+			     " AND stream = ?3",
+};
