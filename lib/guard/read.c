@@ -126,6 +126,11 @@ int guard_open_read(const struct guard_path *p, int *ret_fd, struct stat *ret_st
 	return 0;
 }
 
+int guard_open_folder(const char *real, int *ret_fd, struct error *err)
+{
+	return guard_openat(AT_FDCWD, real, O_PATH | O_DIRECTORY, 0, ret_fd, err);
+}
+
 static int too_large(const char *name, size_t max_bytes, struct error *err)
 {
 	return error_set(err, &GUARD_TOO_LARGE, "'%s' has more than %zu bytes", name, max_bytes);

@@ -3,8 +3,8 @@
 /*
  * sandbox: bubblewrap arguments, the seccomp filter, and the policy on paths (agent spec 7).
  *
- * Promises: AG-061 … AG-109 as far as they concern one command. What it does not do: reads stay open in
- * every mode (AG-067).
+ * Promises: AG-061 … AG-109 as far as they concern one command. What it does not do: reads stay
+ * open in every mode (AG-067).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,20 +16,23 @@
 enum sandbox_mode { SANDBOX_FULL_ACCESS, SANDBOX_READ_ONLY, SANDBOX_WORKSPACE_WRITE };
 extern const char *const sandbox_mode_names[]; /* by enum, NULL-terminated: AG-064 */
 
-extern const struct error_kind SANDBOX_UNAVAILABLE;      /* sandbox_unavailable */
-extern const struct error_kind SANDBOX_ROOT_MISSING;     /* writable_root_missing */
-extern const struct error_kind SANDBOX_ROOT_IN_WALL;     /* writable_root_in_wall */
-extern const struct error_kind SANDBOX_ROOT_IN_STORE;    /* writable_root_in_store */
-extern const struct error_kind SANDBOX_PROTECTED_LINK;   /* protected_path_is_symlink */
+extern const struct error_kind SANDBOX_UNAVAILABLE;   /* sandbox_unavailable */
+extern const struct error_kind SANDBOX_ROOT_MISSING;  /* writable_root_missing */
+extern const struct error_kind SANDBOX_ROOT_IN_WALL;  /* writable_root_in_wall */
+extern const struct error_kind SANDBOX_ROOT_IN_STORE; /* writable_root_in_store */
+extern const struct error_kind
+	SANDBOX_ROOT_REFUSED; /* writable_root_refused: '/', /proc, a protected path */
+extern const struct error_kind SANDBOX_PROTECTED_LINK; /* protected_path_is_symlink */
 
 /* What holds for every sandbox of this daemon. All paths absolute and canonical. */
 struct sandbox_host {
-	const char *store;        /* state.sqlite; -wal, -shm, -journal and the folder go with it */
-	const char *socket;       /* the daemon's own; masked */
-	const char *bot_sockets;  /* SOCKET.d; masked whole in this version */
-	const char *const *walls; /* hidden folders, NULL-terminated, may be NULL */
+	const char *store;       /* state.sqlite; -wal, -shm, -journal and the folder go with it */
+	const char *socket;      /* the daemon's own; masked */
+	const char *bot_sockets; /* SOCKET.d; masked whole in this version */
+	const char *const
+		*walls; /* hidden folders, NULL-terminated, may be NULL; made 0700 if missing */
 	const char *const *protected_paths; /* read-only, NULL-terminated, may be NULL */
-	const char *tmpdir;       /* canonical $TMPDIR of the daemon, or NULL */
+	const char *tmpdir;                 /* canonical $TMPDIR of the daemon, or NULL */
 };
 
 /* What holds for one bot. */
@@ -38,43 +41,46 @@ struct sandbox_policy {
 	const char *workspace;             /* canonical; a writable folder under workspace-write */
 	const char *const *writable_roots; /* canonical, NULL-terminated, may be NULL */
 	bool network;
-	bool any_unix_socket;              /* unix_sockets names at least one */
-	bool git_commit;
+	bool any_unix_socket; /* unix_sockets names at least one */
+	bool git_commit;      /* not supported yet: .git stays read-only as a whole */
 };
 
 struct sandbox;
-/* Finds bubblewrap at its fixed paths (never PATH: AG-073) or the one the build fixed (AG-074), runs a
- * probe once and makes the filters. Never fails: what is wrong is remembered, and said by
+/* Finds bubblewrap at its fixed paths (never PATH: AG-073) or the one the build fixed (AG-074),
+ * runs a probe once and makes the filters. Never fails: what is wrong is remembered, and said by
  * sandbox_available. Blocks for the probe's few milliseconds. host is copied. */
 struct sandbox *sandbox_new(const struct sandbox_host *host);
 void sandbox_free(struct sandbox *s);
 /* 0, or -1 with SANDBOX_UNAVAILABLE and what to do about it (the knob to set). */
 int sandbox_available(const struct sandbox *s, struct error *err);
-const char *sandbox_version(const struct sandbox *s); /* "bubblewrap 0.8.0", NULL when unavailable */
+const char *sandbox_version(
+	const struct sandbox *s); /* "bubblewrap 0.8.0", NULL when unavailable */
 
 /* Whether these roots may be a bot's: exist, no wall, not in the store's folder (AG-105). */
 int sandbox_check_roots(const struct sandbox *s, const struct sandbox_policy *p, struct error *err);
 
 /*
- * A prepared command: program, argument list and descriptors for proc_spawn. Protected names that do not
- * exist are covered by placeholders (trap 4), which sandbox_command_free removes again where no other
- * command uses them and they are as they were made. Keep it until the command has ended.
+ * A prepared command: program, argument list and descriptors for proc_spawn. Protected names that
+ * do not exist are covered by placeholders (trap 4), which sandbox_command_free removes again where
+ * no other command uses them and they are as they were made. Keep it until the command has ended.
  *
- * Every writable folder is handed over as a descriptor, so that no link put in its place between the
- * check and the mount is followed: ALL of `fds` must be given to proc_spawn under their numbers
- * (bubblewrap refuses to start otherwise). It closes them before the inner command runs. `fds` holds
- * the filter too; seccomp_fd and seccomp_as say which one it is.
+ * Every writable folder is handed over as a descriptor, so that no link put in its place between
+ * the check and the mount is followed: ALL of `fds` must be given to proc_spawn under their numbers
+ * (bubblewrap refuses to start otherwise). It closes them before the inner command runs. `fds`
+ * holds the filter too; seccomp_fd and seccomp_as say which one it is.
  */
 struct sandbox_fd {
 	int fd, as; /* the layout of struct proc_fd */
 };
-enum { SANDBOX_FD_FIRST = 64 }; /* numbers from here on are the sandbox's; below is the caller's room */
+enum {
+	SANDBOX_FD_FIRST = 64
+}; /* numbers from here on are the sandbox's; below is the caller's room */
 struct sandbox_command {
 	const char *program;
-	char **argv;      /* NULL-terminated; the inner command stands at its end */
+	char **argv; /* NULL-terminated; the inner command stands at its end */
 	const struct sandbox_fd *fds;
 	size_t fd_count;
-	int seccomp_fd;   /* an open file of its own, so that no two commands share a read position */
+	int seccomp_fd; /* an open file of its own, so that no two commands share a read position */
 	int seccomp_as;
 	struct sandbox_use *use; /* internal */
 };
@@ -90,12 +96,13 @@ enum sandbox_place {
 	SANDBOX_INSIDE,    /* in a writable folder and not protected */
 	SANDBOX_OUTSIDE,   /* leaves the sandbox: the gate decides */
 	SANDBOX_PROTECTED, /* a protected name inside a writable folder: the gate decides */
-	SANDBOX_NEVER,     /* the store, its sidecars, sockets, ~/.agent's own: refused whatever a gate says */
+	SANDBOX_NEVER, /* the store, its sidecars, sockets, ~/.agent's own: refused whatever a gate
+			  says */
 };
-/* -1 with SANDBOX_PROTECTED_LINK when a protected folder on the way is a symlink (AG-090). `path` as the
- * tool got it is needed beside the resolved one to see that. */
-int sandbox_place(const struct sandbox *s, const struct sandbox_policy *p, const struct guard_path *path,
-	enum sandbox_place *ret, struct error *err);
+/* -1 with SANDBOX_PROTECTED_LINK when a protected folder on the way is a symlink (AG-090). `path`
+ * as the tool got it is needed beside the resolved one to see that. */
+int sandbox_place(const struct sandbox *s, const struct sandbox_policy *p,
+	const struct guard_path *path, enum sandbox_place *ret, struct error *err);
 
 /* A probe-able text of the seccomp filter's rules, for tests and for `attest`. */
 int sandbox_filter_export(bool network, bool any_unix_socket, int *ret_fd, struct error *err);

@@ -1,0 +1,207 @@
+/*
+ * Placeholders: a protected name that does not exist is covered by an empty folder of that name,
+ * which a mount then makes read-only (trap 4). The folder is seen on the host while a command runs.
+ *
+ * Nothing is remembered on disk about them, and yet no daemon removes what is not a placeholder:
+ *  - it is an empty folder whose time of change is a fixed moment long ago, which putting something
+ * in, or taking it out, alters; and rmdir(2) removes nothing that is not empty;
+ *  - every process that uses one holds flock(2) in shared mode on it, and only who gets the lock
+ * alone may remove it. Two daemons count each other so, and a killed one holds nothing any more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "os/os.h"
+
+enum {
+	COVER_MOMENT_S =
+		981173106,    /* 2001-02-03T04:05:06Z; even, for file systems of two seconds */
+	COVER_TRIES_MAX = 64, /* ours: each is lost to a removal by somebody else in that moment */
+};
+
+struct placeholder {
+	struct list list;
+	struct list *head; /* where it is listed */
+	unsigned refs;
+	char *path;
+	const char *name; /* its last part */
+	int parent, fd;
+	struct stat st;
+};
+
+static void placeholder_free(struct placeholder *h)
+{
+	if (!h)
+		return;
+	list_remove(&h->list);
+	os_close(h->parent);
+	os_close(h->fd);
+	free(h->path);
+	free(h);
+}
+MEM_CLEANUP(placeholder, struct placeholder *, placeholder_free)
+
+static bool is_as_made(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && st->st_mtim.tv_sec == COVER_MOMENT_S &&
+	       st->st_mtim.tv_nsec == 0;
+}
+
+/* Whether the name still stands for the folder that was opened. */
+static bool has_name(const struct placeholder *h)
+{
+	struct stat st;
+
+	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == h->st.st_dev && st.st_ino == h->st.st_ino;
+}
+
+static struct placeholder *placeholder_at(const char *path, struct error *err)
+{
+	_cleanup_(placeholder) struct placeholder *h = xcalloc(1, sizeof(*h));
+	_cleanup_(mem) char *folder = NULL;
+
+	list_init(&h->list);
+	h->parent = h->fd = -1;
+	h->path = xstrdup(path);
+	h->name = strrchr(h->path, '/') + 1;
+	must(h->name[0] != '\0');
+	folder = xstrndup(path, h->name - h->path > 1 ? (size_t)(h->name - h->path - 1) : 1);
+	if (guard_open_folder(folder, &h->parent, err) < 0)
+		return NULL;
+	return mem_take(&h);
+}
+
+/* Makes the folder, or finds that the name is taken. 1 made, 0 taken, -1 cannot be made. */
+static int make(struct placeholder *h)
+{
+	const struct timespec times[2] = {
+		{COVER_MOMENT_S, 0},
+                {COVER_MOMENT_S, 0}
+        };
+
+	if (mkdirat(h->parent, h->name, 0755) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return utimensat(h->parent, h->name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -1 : 1;
+}
+
+/* Opens and locks it. 1 it is ours to use; 0 something else stands there; -1 it went away: again.
+ */
+static int take(struct placeholder *h)
+{
+	struct stat st;
+
+	if (fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (!is_as_made(&st))
+		return 0;
+	h->fd = openat(h->parent, h->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (h->fd < 0)
+		return errno == ENOENT ? -1 : 0;
+	if (flock(h->fd, LOCK_SH | LOCK_NB) == 0 && fstat(h->fd, &h->st) == 0 && has_name(h))
+		return 1;
+	os_close(fd_take(&h->fd)); /* somebody was about to remove it */
+	return -1;
+}
+
+/* Errors that mean: the command, which has no more rights than we have, could not make it either.
+ */
+static bool nobody_can(int sys)
+{
+	return sys == EACCES || sys == EPERM || sys == EROFS;
+}
+
+static struct placeholder *find(struct sandbox *s, const char *path)
+{
+	list_for_each (h, &s->placeholders, struct placeholder, list) {
+		struct stat st;
+
+		if (strcmp(h->path, path) == 0 && has_name(h) && fstat(h->fd, &st) == 0 &&
+			is_as_made(&st))
+			return h;
+	}
+	return NULL;
+}
+
+static int cover(struct placeholder *h, bool *ret_exists, struct error *err)
+{
+	for (int tries = 0; tries < COVER_TRIES_MAX; tries++) {
+		int made = make(h), taken;
+
+		if (made < 0 && nobody_can(errno))
+			return 0;
+		if (made < 0)
+			return error_sys(err, "cover '%s' for the sandbox", h->path);
+		taken = take(h);
+		if (taken > 0)
+			return 1;
+		if (taken == 0) {
+			*ret_exists = true;
+			return 0;
+		}
+		(void)sched_yield(); /* the other one needs microseconds */
+	}
+	return error_set(err, &ERROR_SYS, "cover '%s' for the sandbox: it comes and goes", h->path);
+}
+
+int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **ret, bool *ret_exists,
+	struct error *err)
+{
+	_cleanup_(placeholder) struct placeholder *h = NULL;
+	struct placeholder *known = find(s, path);
+	int rc;
+
+	*ret_exists = false;
+	*ret = known;
+	if (known) {
+		known->refs++;
+		return 0;
+	}
+	h = placeholder_at(path, err);
+	if (!h)
+		return -1;
+	rc = cover(h, ret_exists, err);
+	if (rc <= 0)
+		return rc;
+	h->refs = 1;
+	list_add_tail(&s->placeholders, &h->list);
+	*ret = mem_take(&h);
+	return 0;
+}
+
+/* Who holds the lock alone is the last one; what was put in meanwhile is not ours. */
+static void remove_unused(struct placeholder *h)
+{
+	struct stat st;
+
+	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0 && is_as_made(&st) &&
+		has_name(h))
+		(void)unlinkat(h->parent, h->name, AT_REMOVEDIR); /* a full one stays: not ours */
+}
+
+void placeholder_unref(struct placeholder *h)
+{
+	if (!h || --h->refs > 0)
+		return;
+	remove_unused(h);
+	placeholder_free(h);
+}
+
+void placeholder_sweep(const char *path)
+{
+	_cleanup_(placeholder) struct placeholder *h = NULL;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !is_as_made(&st))
+		return;
+	h = placeholder_at(path, NULL);
+	if (h && take(h) > 0)
+		remove_unused(h);
+}

@@ -1,0 +1,131 @@
+#ifndef SANDBOX_INTERNAL_H
+#define SANDBOX_INTERNAL_H
+/*
+ * sandbox, inside: what its files share.
+ *
+ * A command is made in steps: roots_collect (which folders are writable) → plan_make (what is
+ * mounted where; placeholders are made here) → plan_put (the arguments). place.c asks the first
+ * alone.
+ */
+#include <sys/types.h>
+
+#include "mem/mem.h"
+#include "sandbox/sandbox.h"
+
+/* Strings that the list owns. */
+struct path_list {
+	char **items;
+	size_t count;
+};
+void path_list_put(struct path_list *l, char *taken);
+void path_list_release(struct path_list *l);
+void path_list_sort(struct path_list *l); /* parents before children, each once */
+bool path_list_has(const struct path_list *l, const char *path);
+/* Whether one of them is `path` or a folder above it. */
+bool path_list_covers(const struct path_list *l, const char *path);
+static inline void path_list_cleanup(struct path_list *l)
+{
+	path_list_release(l);
+}
+
+/* The daemon's paths, copied. Those that were not given are NULL or empty. */
+struct host {
+	char *store, *store_dir;
+	char *socket, *bot_sockets;
+	struct path_list walls;
+	struct path_list kept;  /* read-only: protected paths, the store's folder, ~/.agent, … */
+	struct path_list never; /* folders no gate opens: the store's, ~/.agent, SOCKET.d */
+	char *tmpdir;
+};
+void host_init(struct host *h, const struct sandbox_host *from);
+void host_release(struct host *h);
+/* Walls and SOCKET.d must be there to be covered: makes those that are missing, 0700. */
+void host_make_folders(const struct host *h);
+
+enum filter_id { FILTER_OFFLINE, FILTER_UNIX, FILTER_NETWORK, FILTERS };
+
+struct sandbox {
+	struct host host;
+	char *program; /* bubblewrap */
+	char *version;
+	char *why; /* it is not available: the text of the error; NULL: it is */
+	int filters[FILTERS];
+	struct list placeholders;
+};
+enum filter_id filter_for(bool network, bool any_unix_socket);
+
+/* probe.c */
+/* The first acceptable one of `paths`; NULL and *ret_why otherwise. The caller frees both. */
+char *probe_find(const char *const *paths, char **ret_why);
+/* Runs it with every namespace a command may need. NULL when it works, else why not and what to do.
+ */
+char *probe_run(const char *program, int filter_fd);
+/* "bubblewrap 0.8.0", or NULL. */
+char *probe_version(const char *program);
+/* What a person can do about it, from bubblewrap's words and the kernel's settings. */
+struct probe_knobs {
+	int userns_clone, apparmor; /* the setting; -1: this kernel has none */
+	int64_t max_user_namespaces;
+};
+char *probe_explain(struct str said, const struct probe_knobs *k);
+
+/* roots.c: the folders a policy lets a bot write, resolved now. */
+struct roots {
+	struct path_list all; /* sorted */
+	struct path_list top; /* those below no other one */
+};
+int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struct roots *ret,
+	struct error *err);
+/* Only what was configured, for its errors. */
+int roots_check(const struct sandbox *s, const struct sandbox_policy *p, struct error *err);
+void roots_release(struct roots *r);
+static inline void roots_cleanup(struct roots *r)
+{
+	roots_release(r);
+}
+extern const char *const protected_names[]; /* .git, …; NULL-terminated */
+bool protected_when_missing(const char *name);
+/* SANDBOX_PROTECTED_LINK when a protected name in one of the roots is a symbolic link (AG-090). */
+int roots_check_links(const struct roots *r, struct error *err);
+
+/* cover.c: placeholders for names that must not appear. */
+struct placeholder;
+/*
+ * Covers a missing name: *ret is counted and given back with placeholder_unref. NULL in *ret: there
+ * is nothing to cover, because something stands there now (*ret_exists) or nobody like us can make
+ * it.
+ */
+int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **ret, bool *ret_exists,
+	struct error *err);
+void placeholder_unref(struct placeholder *h);
+/* Removes one that nobody uses. */
+void placeholder_sweep(const char *path);
+
+/* plan.c: what is mounted where. */
+enum mount_kind {
+	MOUNT_WRITABLE, /* a root, or an ancestor pinned so that it cannot be renamed (trap 3) */
+	MOUNT_READ_ONLY,
+	MOUNT_NULL,  /* /dev/null over a socket (trap 2) */
+	MOUNT_EMPTY, /* an empty read-only tmpfs */
+};
+struct mount {
+	enum mount_kind kind;
+	char *path;
+	int fd; /* of a writable one */
+};
+struct plan {
+	struct mount *mounts; /* in order */
+	size_t count;
+	struct placeholder **placeholders;
+	size_t placeholder_count;
+};
+int plan_make(
+	struct sandbox *s, const struct sandbox_policy *p, struct plan *ret, struct error *err);
+void plan_release(struct plan *p);
+
+/* command.c: the arguments, in the order of the calls. */
+void command_args_base(struct path_list *args, bool network);
+void command_args_mount(struct path_list *args, const struct mount *m, int fd_as);
+void command_args_inner(struct path_list *args, const char *cwd, char *const *inner);
+
+#endif
