@@ -174,30 +174,60 @@ static int start(struct daemon *d, struct error *err)
 	return 0;
 }
 
-static void stop(struct daemon *d)
+static void end_loop(void *arg)
 {
-	size_t at = 0;
-	struct live_turn *t;
+	struct daemon *d = arg;
 
-	loop_listener_close(mem_take(&d->listener));
-	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
-		session_close(s);
-	while ((t = table_next(d->live, &at)))
-		live_abandon(t);
+	loop_stop(d->loop);
+}
+
+/* What the store still had to say is heard, so that every job's memory goes with its done(). */
+static void hear_store_out(struct daemon *d)
+{
 	store_close(mem_take(&d->store));
-	listen_close(mem_take(&d->listen));
+	loop_hold(d->loop);
+	loop_post(d->loop, end_loop, d);
+	loop_run(d->loop);
+	loop_unhold(d->loop);
+}
+
+static void release(struct daemon *d)
+{
 	loop_timer_free(d->exit_timer);
 	loop_timer_free(d->idle_timer);
 	if (d->sigterm)
 		loop_signal_free(d->sigterm);
 	if (d->sigint)
 		loop_signal_free(d->sigint);
+	schedule_release(d);
 	providers_free(d->providers);
 	waiters_release(&d->waiters);
 	publisher_release(&d->pub);
 	table_free(d->live);
 	setup_release(d);
 	loop_free(d->loop);
+}
+
+static void stop(struct daemon *d)
+{
+	size_t at = 0;
+	struct live_turn *t;
+
+	d->closing = d->draining = true;
+	loop_listener_close(mem_take(&d->listener));
+	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
+		session_close(s);
+	while ((t = table_next(d->live, &at)))
+		live_abandon(t);
+	if (d->store)
+		hear_store_out(d);
+	listen_close(mem_take(&d->listen));
+	at = 0;
+	while ((t = table_next(d->live, &at))) {
+		(void)table_remove(d->live, t->bot.name); /* it is t */
+		live_free(t);
+	}
+	release(d);
 }
 
 int daemon_run(const struct daemon_options *o, struct error *err)
@@ -210,7 +240,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	list_init(&d.sessions);
 	publisher_init(&d.pub);
 	waiters_init(&d.waiters);
-	schedule_init(&d.sched, o->max_active, o->max_processes);
+	schedule_init(&d, o->max_active, o->max_processes);
 	d.providers = providers_new(d.loop);
 	rc = start(&d, err);
 	if (rc == 0)

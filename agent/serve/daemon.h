@@ -56,8 +56,8 @@ struct daemon {
 	struct table *live; /* name of a bot → struct live_turn */
 	struct loop_timer *exit_timer, *idle_timer;
 	struct loop_signal *sigterm, *sigint;
-	bool draining, closing;
-	int64_t last_busy_ms;
+	bool draining; /* no turn starts */
+	bool closing;  /* turns were told to stop */
 };
 
 /* Runs until shutdown, a signal or the idle limit. STORE_OWNED and LISTEN_OWNED when another daemon has

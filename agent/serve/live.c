@@ -79,6 +79,8 @@ static void on_job(void *arg, int rc, const struct error *err)
 {
 	struct live_turn *t = arg;
 
+	if (t->abandoned)
+		return;
 	if (rc < 0) {
 		log_event(LOG_WARN, "turn.store_refused", LOG_I64("turn", t->info.id),
 			LOG_CSTR("state", turn_state_name(t->state)), LOG_ERR(err));
@@ -175,8 +177,13 @@ static void keep_bot(struct live_turn *t, const struct bot *b)
 
 void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot)
 {
-	struct live_turn *t = xcalloc(1, sizeof(*t));
+	struct live_turn *t;
 
+	if (!d->store) { /* heard after the end: the next daemon finds it interrupted */
+		schedule_unreserve(d);
+		return;
+	}
+	t = xcalloc(1, sizeof(*t));
 	t->d = d;
 	t->state = TURN_LOADING;
 	keep_bot(t, bot);
@@ -194,6 +201,8 @@ void live_start(struct daemon *d, const struct store_turn *info, const struct bo
 	must(!table_set(d->live, t->bot.name, t));
 	log_event(LOG_INFO, "turn.started", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
 	live_read_context(t);
+	if (d->closing)
+		live_stop(t, "daemon_shutdown");
 }
 
 struct live_turn *live_find(struct daemon *d, struct str bot)
@@ -291,20 +300,21 @@ static void let_go(struct live_turn *t)
 
 void live_read_returned(struct live_turn *t)
 {
-	if (--t->reads_pending == 0 && t->state == TURN_OVER)
+	if (--t->reads_pending == 0 && t->state == TURN_OVER && !t->abandoned)
 		loop_defer(t->d->loop, turn_free, t);
 }
 
 void live_abandon(struct live_turn *t)
 {
-	struct daemon *d = t->d;
-
-	(void)table_remove(d->live, t->bot.name);
+	t->abandoned = true;
 	if (t->run)
 		t->calls[t->at].tool->free(mem_take(&t->run));
 	provider_call_cancel(mem_take(&t->call));
-	schedule_process_forget(d, t);
-	t->state = TURN_OVER;
-	if (t->reads_pending == 0 && !t->job_pending)
-		turn_free(t);
+	schedule_process_forget(t->d, t);
+	loop_timer_stop(t->timer);
+}
+
+void live_free(struct live_turn *t)
+{
+	turn_free(t);
 }

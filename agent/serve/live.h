@@ -43,6 +43,7 @@ struct live_turn {
 	struct str workspace;
 	int64_t rounds;
 	bool stop;
+	bool abandoned;                /* the daemon ends without it: nothing is driven any more */
 	const char *stop_cause;        /* the turn's error: cancelled, daemon_shutdown */
 
 	struct provider_call *call;
@@ -94,8 +95,10 @@ int live_answer(struct live_turn *t, struct str call_id, const struct verdict_an
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
 void live_process_granted(struct live_turn *t);
-/* The daemon ends without it: what runs is ended, nothing is recorded. Only after the loop has stopped. */
+/* The daemon ends without it: what runs is ended, nothing more is recorded. live_free when no job of its
+ * is under way any more. */
 void live_abandon(struct live_turn *t);
+void live_free(struct live_turn *t);
 
 /* Parts of the driver in files of their own (live_calls.c, live_model.c). */
 void live_step(struct live_turn *t, enum turn_event e);

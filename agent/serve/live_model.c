@@ -69,7 +69,7 @@ static void context_came(void *arg, int rc, const struct error *err)
 {
 	struct context *c = arg;
 	struct live_turn *t = c->turn;
-	bool wanted = t->state == TURN_LOADING;
+	bool wanted = t->state == TURN_LOADING && !t->abandoned;
 
 	if (wanted && rc == 0)
 		take_context(t, c);

@@ -9,20 +9,20 @@
 
 enum {
 	PAGE_EVENTS = PAGE_MAX,
-	PACKET_MAX_BYTES = 2 * PAGE_MAX_BYTES, /* a page with its envelopes */
+	AHEAD_PACKETS = WIRE_OUT_PACKETS_MAX / 2, /* a replay leaves the other half to live events */
+	SWITCH_EVENTS = AHEAD_PACKETS,            /* what the last page may hold: it is sent in one go */
 };
 
 struct page {
 	struct follow *f;
 	struct arena arena;
 	struct store_event *events;
-	size_t count;
-	bool more;
+	size_t count, sent;
+	bool more, last;
 	int64_t cursor; /* of the store, for the switch */
 };
 
-static void read_page(struct follow *f);
-static void switch_live(struct follow *f);
+static void read_page(struct follow *f, bool last);
 
 void publisher_init(struct publisher *p)
 {
@@ -35,8 +35,16 @@ void publisher_release(struct publisher *p)
 	buf_release(&p->line);
 }
 
+static void page_free(struct page *p)
+{
+	if (p)
+		arena_release(&p->arena);
+	free(p);
+}
+
 static void follow_free(struct follow *f)
 {
+	page_free(f->page);
 	free(f->name);
 	free(f);
 }
@@ -118,28 +126,21 @@ void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t tur
 	}
 }
 
-/* A page is one packet of several lines, so that a replay is held to the peer's pace by the page. */
-static void send_page(struct follow *f, const struct page *p)
+/* Sends of the page what the peer takes now; the rest goes when it has drained. True: all of it went. */
+static bool send_page(struct follow *f)
 {
-	struct buf lines = BUF_INIT(PACKET_MAX_BYTES);
+	struct page *p = f->page;
+	struct buf *line = &f->d->pub.line;
 
-	for (size_t i = 0; i < p->count; i++) {
-		size_t before = lines.len;
+	while (p->sent < p->count && (p->last || session_queued(f->session) < AHEAD_PACKETS)) {
+		const struct store_event *e = &p->events[p->sent++];
 
-		if (lines.len > 0)
-			(void)buf_putc(&lines, '\n');
-		if (event_put(&lines, &p->events[i]) < 0) {
-			lines.len = before;
-			lines.full = false;
-			session_send(f->session, buf_str(&lines));
-			buf_clear(&lines);
-			(void)event_put(&lines, &p->events[i]);
-		}
-		f->cursor = p->events[i].id;
+		buf_clear(line);
+		must(event_put(line, e) == 0); /* the store bounds what it records */
+		f->cursor = e->id;
+		session_send(f->session, buf_str(line));
 	}
-	if (lines.len > 0)
-		session_send(f->session, buf_str(&lines));
-	buf_release(&lines);
+	return p->sent == p->count;
 }
 
 static void send_live_mark(struct follow *f)
@@ -164,8 +165,8 @@ static int run_page(struct store_view *v, void *arg, struct error *err)
 {
 	struct page *p = arg;
 
-	return store_events(v, p->f->bot, p->f->cursor, PAGE_EVENTS, &p->arena, &p->events, &p->count, &p->more,
-		err);
+	return store_events(v, p->f->bot, p->f->cursor, p->last ? SWITCH_EVENTS : PAGE_EVENTS, &p->arena,
+		&p->events, &p->count, &p->more, err);
 }
 
 static int run_switch(struct store_tx *tx, void *arg, struct error *err)
@@ -177,98 +178,68 @@ static int run_switch(struct store_tx *tx, void *arg, struct error *err)
 	return store_cursor(store_tx_view(tx), &p->cursor, err);
 }
 
-static void page_free(struct page *p)
+static void go_live(struct follow *f, int64_t cursor)
 {
-	arena_release(&p->arena);
-	free(p);
+	if (cursor > f->cursor)
+		f->cursor = cursor;
+	f->live = true;
+	send_live_mark(f);
+	list_add_tail(&f->d->pub.live, &f->in_publisher);
 }
 
-/* What both jobs end in. Returns false when the follow is over. */
-static bool page_came(struct page *p, int rc)
+/* Goes on with a replay as far as it gets now. */
+static void advance(struct follow *f)
 {
+	struct page *p = f->page;
+
+	if (f->live || f->reading || (p && !send_page(f)))
+		return;
+	f->page = NULL;
+	if (p && p->last && !p->more)
+		go_live(f, p->cursor);
+	else if (session_queued(f->session) == 0)
+		read_page(f, p && !p->more && !p->last);
+	else
+		f->page = mem_take(&p); /* read on when the peer has taken this */
+	page_free(p);
+}
+
+static void page_came(void *arg, int rc, const struct error *err)
+{
+	struct page *p = arg;
 	struct follow *f = p->f;
 
+	(void)err;
 	f->reading = false;
+	f->page = p;
 	if (!f->session) {
 		follow_free(f);
-		return false;
-	}
-	if (rc < 0) { /* the store cannot be read: the peer must come back with its cursor */
+	} else if (rc < 0) { /* the store cannot be read: the peer must come back with its cursor */
 		session_finish(f->session);
 		follow_end(f);
-		return false;
+	} else {
+		advance(f);
 	}
-	send_page(f, p);
-	return true;
 }
 
-static void page_done(void *arg, int rc, const struct error *err)
-{
-	struct page *p = arg;
-	struct follow *f = p->f;
-	bool more = p->more;
-
-	(void)err;
-	if (page_came(p, rc)) {
-		f->more = more;
-		if (session_drained(f->session))
-			follow_drained(f->session);
-	}
-	page_free(p);
-}
-
-static void switch_done(void *arg, int rc, const struct error *err)
-{
-	struct page *p = arg;
-	struct follow *f = p->f;
-
-	(void)err;
-	if (page_came(p, rc)) {
-		if (p->more) {
-			f->more = true;
-			if (session_drained(f->session))
-				follow_drained(f->session);
-		} else {
-			if (p->cursor > f->cursor)
-				f->cursor = p->cursor;
-			f->live = true;
-			send_live_mark(f);
-			list_add_tail(&f->d->pub.live, &f->in_publisher);
-		}
-	}
-	page_free(p);
-}
-
-static struct page *page_new(struct follow *f)
+/* The last page is read by the writer, so that its end and the first live event meet. */
+static void read_page(struct follow *f, bool last)
 {
 	struct page *p = xcalloc(1, sizeof(*p));
 
 	p->f = f;
+	p->last = last;
 	f->reading = true;
-	f->more = false;
-	return p;
-}
-
-static void read_page(struct follow *f)
-{
-	store_read(f->d->store, run_page, page_done, page_new(f));
-}
-
-static void switch_live(struct follow *f)
-{
-	store_write(f->d->store, run_switch, switch_done, page_new(f));
+	if (last)
+		store_write(f->d->store, run_switch, page_came, p);
+	else
+		store_read(f->d->store, run_page, page_came, p);
 }
 
 void follow_drained(struct session *s)
 {
-	list_for_each_safe (f, &s->follows, struct follow, in_session) {
-		if (f->live || f->reading)
-			continue;
-		if (f->more)
-			read_page(f);
-		else
-			switch_live(f);
-	}
+	list_for_each_safe (f, &s->follows, struct follow, in_session)
+		advance(f);
 }
 
 void follow_start(struct session *s, int64_t bot, const char *name, int64_t after)
@@ -283,7 +254,7 @@ void follow_start(struct session *s, int64_t bot, const char *name, int64_t afte
 	f->cursor = after;
 	list_init(&f->in_publisher);
 	list_add_tail(&s->follows, &f->in_session);
-	read_page(f);
+	read_page(f, false);
 }
 
 bool follow_stop(struct session *s, const char *name)

@@ -23,7 +23,7 @@ struct follow {
 	char *name;              /* as asked for */
 	int64_t cursor;          /* of the last event sent */
 	bool live, reading;      /* reading: a store job holds it */
-	bool more;               /* a page was sent and there is more to come */
+	struct page *page;       /* being sent, or the last one sent */
 };
 
 struct publisher {

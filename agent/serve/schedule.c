@@ -7,6 +7,8 @@
 #include "agent/serve/live.h"
 #include "log/log.h"
 
+enum { RETRY_MS = 1000 /* agent spec 3.4: the longest wait for a store that refuses */ };
+
 struct start {
 	struct daemon *d;
 	struct arena arena;
@@ -15,10 +17,23 @@ struct start {
 	bool found;
 };
 
-void schedule_init(struct schedule *s, int64_t active_max, int64_t processes_max)
+static void on_retry(void *arg)
 {
+	schedule_kick(arg);
+}
+
+void schedule_init(struct daemon *d, int64_t active_max, int64_t processes_max)
+{
+	struct schedule *s = &d->sched;
+
 	*s = (struct schedule){.active_max = active_max, .processes_max = processes_max};
 	list_init(&s->process_queue);
+	s->retry = loop_timer_new(d->loop, on_retry, d);
+}
+
+void schedule_release(struct daemon *d)
+{
+	loop_timer_free(mem_take(&d->sched.retry));
 }
 
 bool schedule_reserve(struct daemon *d)
@@ -64,6 +79,8 @@ static void start_done(void *arg, int rc, const struct error *err)
 	free(s);
 	if (rc == 0)
 		schedule_kick(d);
+	else
+		loop_timer_set(d->sched.retry, RETRY_MS);
 }
 
 void schedule_kick(struct daemon *d)

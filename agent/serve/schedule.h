@@ -17,10 +17,12 @@ struct schedule {
 	struct list process_queue;        /* struct live_turn by in_process_queue */
 	int64_t process_queued;
 	bool starting;                    /* a start job is under way */
+	struct loop_timer *retry;         /* the store refused to start one */
 	bool ready;                       /* there may be a ready turn in the store */
 };
 
-void schedule_init(struct schedule *s, int64_t active_max, int64_t processes_max);
+void schedule_init(struct daemon *d, int64_t active_max, int64_t processes_max);
+void schedule_release(struct daemon *d);
 /* Takes a slot for a turn, or false. */
 bool schedule_reserve(struct daemon *d);
 void schedule_unreserve(struct daemon *d);

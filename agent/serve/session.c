@@ -105,9 +105,9 @@ void session_send(struct session *s, struct str line)
 	(void)wire_peer_send(s->peer, line); /* over its caps: closed() follows in the next round */
 }
 
-bool session_drained(const struct session *s)
+size_t session_queued(const struct session *s)
 {
-	return wire_peer_queued_packets(s->peer) == 0;
+	return wire_peer_queued_packets(s->peer);
 }
 
 /* Sends answered requests from the front, and unordered ones wherever they stand. */

@@ -52,8 +52,8 @@ struct request {
 void session_new(struct daemon *d, int fd);
 /* One line to the peer. A session that reads too slowly is closed. */
 void session_send(struct session *s, struct str line);
-/* Nothing is waiting to be sent. */
-bool session_drained(const struct session *s);
+/* Packets waiting to be sent. */
+size_t session_queued(const struct session *s);
 /* Sends what is queued and closes. */
 void session_finish(struct session *s);
 void session_close(struct session *s);

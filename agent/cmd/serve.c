@@ -1,0 +1,105 @@
+/* agent serve: the daemon itself, in the foreground. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/cmd/commands.h"
+#include "agent/cmd/startup.h"
+#include "agent/io/listen.h"
+#include "agent/serve/daemon.h"
+#include "mem/mem.h"
+#include "os/os.h"
+
+enum {
+	PROCESSES_PER_CPU = 64, /* spec 2.6 */
+	ACTIVE_DEFAULT = 4096,  /* spec 2.6 */
+};
+
+struct options {
+	struct place_options place;
+	struct startup_options startup;
+};
+
+static int64_t number(struct cli_number n, int64_t otherwise)
+{
+	return n.set ? n.value : otherwise;
+}
+
+/* NULL-terminated, each canonical. */
+static int canonical_list(const struct cli_texts *t, char ***ret, struct error *err)
+{
+	*ret = xcalloc(t->count + 1, sizeof(**ret));
+	for (size_t i = 0; i < t->count; i++) {
+		if (os_canonical(t->items[i], &(*ret)[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+MEM_CLEANUP(list_of, char **, free_list)
+
+static int64_t default_processes(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return PROCESSES_PER_CPU * (cpus > 0 ? cpus : 1);
+}
+
+static int serve(const struct options *o, struct error *err)
+{
+	_cleanup_(mem) char *store = NULL, *socket = NULL;
+	_cleanup_(list_of) char **walls = NULL, **protected_paths = NULL;
+	struct daemon_options d = {
+		.providers = o->startup.providers.items,
+		.provider_count = o->startup.providers.count,
+		.max_processes = number(o->startup.max_processes, default_processes()),
+		.max_active = number(o->startup.max_active, ACTIVE_DEFAULT),
+		.max_pending = number(o->startup.max_pending, 0),
+		.max_pending_bytes = number(o->startup.max_pending_bytes, 0),
+		.idle_exit_seconds = number(o->startup.idle_exit, 0),
+	};
+
+	if (startup_place(&o->place, &store, &socket, err) < 0)
+		return -1;
+	if (canonical_list(&o->startup.walls, &walls, err) < 0 ||
+		canonical_list(&o->startup.protected_paths, &protected_paths, err) < 0)
+		return -1;
+	d.store = store;
+	d.socket = socket;
+	d.walls = (const char *const *)walls;
+	d.protected_paths = (const char *const *)protected_paths;
+	return daemon_run(&d, err);
+}
+
+static int run(void *options, char **args, int count)
+{
+	struct options *o = options;
+	struct error err = ERROR_INIT;
+	int rc = serve(o, &err);
+
+	(void)args;
+	(void)count;
+	startup_release(&o->startup);
+	if (rc == 0)
+		return CLI_OK;
+	(void)fprintf(stderr, "agent serve: %s: %s\n", error_code(&err), err.text); /* nobody else to tell */
+	return error_is(&err, &STORE_OWNED) || error_is(&err, &LISTEN_OWNED) ? CLI_LOST_RACE : CLI_FAILED;
+}
+
+const struct cli_command cmd_serve = {
+	.name = "serve",
+	.arguments = "",
+	.purpose = "run the daemon in the foreground",
+	.about = "Serves the store's bots on a Unix socket until it is told to shut down, or gets SIGTERM or "
+		 "SIGINT. Exits 75 when another daemon owns the store or the socket.",
+	.groups = {{"Place", place_options, ARRAY_LEN(place_options), offsetof(struct options, place)},
+		{"Startup", startup_options, STARTUP_OPTIONS, offsetof(struct options, startup)}},
+	.options_size = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,18 @@
+/* agent: one daemon per person and the command line that drives it. */
+#include "agent/cmd/commands.h"
+#include "cli/cli.h"
+#include "suite_config.h"
+
+int main(int argc, char **argv)
+{
+	static const struct cli_program program = {
+		.name = "agent",
+		.version = SUITE_VERSION,
+		.purpose = "run AI agents on this machine under a policy",
+		.commands = agent_commands,
+		.count = AGENT_COMMANDS,
+		.footer = agent_footer,
+	};
+
+	return cli_main(&program, argc, argv);
+}

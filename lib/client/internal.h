@@ -1,0 +1,22 @@
+#ifndef CLIENT_INTERNAL_H
+#define CLIENT_INTERNAL_H
+/* What the files of this library share. */
+#include "client/client.h"
+#include "mem/mem.h"
+#include "wire/wire.h"
+
+struct client {
+	int fd;
+	struct arena ready_arena;
+	const struct json *ready;
+	struct arena line_arena; /* of the line handed out last */
+	struct buf in;           /* read, not yet handed out */
+	size_t at;               /* start of the next line in `in` */
+	int64_t last_id;
+	char remote_code[64];
+};
+
+/* Waits for the next whole line: 1, 0 the time is over, -1. *ret is valid until the next call. */
+int client_line(struct client *c, int timeout_ms, struct str *ret, struct error *err);
+
+#endif
