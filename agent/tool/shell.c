@@ -255,6 +255,7 @@ static int start_outside(
 		.env = tool_environ(c, &s->run.arena, true),
 		.cwd = cwd,
 		.new_session = true, /* no terminal to reach */
+		.supervisor = c->host->supervisor,
 	};
 
 	return proc_command_start(c->host->loop, &spec, (struct str){NULL, 0}, &limits,
