@@ -5,6 +5,7 @@
 
 const struct tool *const tool_table[] = {
 	&tool_shell,
+	&tool_read,
 	&tool_echo,
 	NULL,
 };
