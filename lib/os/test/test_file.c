@@ -1,53 +1,15 @@
 /* file: reading, replacing and asking about files, with hostile things in their place. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "os/os.h"
+#include "scratch.h"
 #include "testing.h"
-
-struct place {
-	char *dir;
-};
-
-static int set_up(void **state)
-{
-	struct place *p = xcalloc(1, sizeof(*p));
-
-	p->dir = testing_dir();
-	*state = p;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-	int rc = os_remove_tree(p->dir, NULL);
-
-	free(p->dir);
-	free(p);
-	return rc;
-}
-
-static char *in(void **state, const char *name)
-{
-	const struct place *p = *state;
-
-	return xasprintf("%s/%s", p->dir, name);
-}
-
-static unsigned mode_of(const char *path)
-{
-	struct stat st;
-
-	assert_int_equal(lstat(path, &st), 0);
-	return st.st_mode & 07777;
-}
 
 static void a_file_comes_back_as_it_was_written(void **state)
 {
-	_cleanup_(mem) char *path = in(state, "f");
+	_cleanup_(mem) char *path = scratch_path(state, "f");
 	_cleanup_(buf) struct buf b = BUF_INIT(1 << 20);
 	struct error err = ERROR_INIT;
 	size_t len = 300000;
@@ -59,7 +21,7 @@ static void a_file_comes_back_as_it_was_written(void **state)
 	assert_ok(os_read_file(path, &b, &err), &err);
 	assert_int_equal(b.len, len + 1);
 	assert_memory_equal(b.data + 1, big, len);
-	assert_int_equal(mode_of(path), 0600);
+	assert_int_equal(scratch_mode(path), 0600);
 }
 
 static void the_mode_is_exact_whatever_the_umask(void **state)
@@ -73,7 +35,7 @@ static void the_mode_is_exact_whatever_the_umask(void **state)
                 {0,    0444},
                 {022,  0666}
         };
-	_cleanup_(mem) char *path = in(state, "f");
+	_cleanup_(mem) char *path = scratch_path(state, "f");
 	struct error err = ERROR_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -82,13 +44,14 @@ static void the_mode_is_exact_whatever_the_umask(void **state)
 
 		(void)umask(old);
 		assert_ok(rc, &err);
-		assert_int_equal(mode_of(path), rows[i].mode);
+		assert_int_equal(scratch_mode(path), rows[i].mode);
 	}
 }
 
 static void replacing_a_link_replaces_the_link(void **state)
 {
-	_cleanup_(mem) char *target = in(state, "target"), *link = in(state, "link");
+	_cleanup_(mem) char *target = scratch_path(state, "target"),
+			    *link = scratch_path(state, "link");
 	_cleanup_(buf) struct buf b = BUF_INIT(100);
 	struct error err = ERROR_INIT;
 	struct stat st;
@@ -110,7 +73,7 @@ static void a_name_at_the_limit_can_be_replaced(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	{
-		_cleanup_(mem) char *path = in(state, name);
+		_cleanup_(mem) char *path = scratch_path(state, name);
 
 		assert_ok(os_replace_file(path, STR("x"), 0600, &err), &err);
 		assert_ok(os_replace_file(path, STR("y"), 0600, &err), &err);
@@ -120,8 +83,8 @@ static void a_name_at_the_limit_can_be_replaced(void **state)
 static void what_is_no_file_name_is_refused(void **state)
 {
 	static const char *const names[] = {"", "/", ".", "..", "x/"};
-	_cleanup_(mem) char *dir = in(state, "folder");
-	_cleanup_(mem) char *missing = in(state, "none/f");
+	_cleanup_(mem) char *dir = scratch_path(state, "folder");
+	_cleanup_(mem) char *missing = scratch_path(state, "none/f");
 	struct error err = ERROR_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -135,7 +98,7 @@ static void what_is_no_file_name_is_refused(void **state)
 
 static void the_ceiling_is_exact(void **state)
 {
-	_cleanup_(mem) char *path = in(state, "f");
+	_cleanup_(mem) char *path = scratch_path(state, "f");
 	struct error err = ERROR_INIT;
 
 	assert_ok(os_replace_file(path, STR("12345"), 0600, &err), &err);
@@ -171,17 +134,18 @@ static void a_file_of_unknown_size_is_read(void **state)
 
 static void what_is_no_regular_file_is_refused_at_once(void **state)
 {
-	_cleanup_(mem) char *fifo = in(state, "fifo"), *sock = in(state, "sock");
+	_cleanup_(mem) char *fifo = scratch_path(state, "fifo"),
+			    *sock = scratch_path(state, "sock");
 	_cleanup_(fd) int fd = -1;
 	_cleanup_(buf) struct buf b = BUF_INIT(100);
 	struct error err = ERROR_INIT;
-	const struct place *p = *state;
+	const char *dir = *state;
 
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	assert_ok(os_listen_private(sock, &fd, &err), &err);
 	assert_fails(os_read_file(fifo, &b, &err), &err, ERROR_INVALID);
 	assert_fails(os_read_file(sock, &b, &err), &err, ERROR_INVALID);
-	assert_fails(os_read_file(p->dir, &b, &err), &err, ERROR_INVALID);
+	assert_fails(os_read_file(dir, &b, &err), &err, ERROR_INVALID);
 	assert_fails(os_read_file("/dev/zero", &b, &err), &err, ERROR_INVALID);
 	assert_fails(os_read_file("/nowhere/at/all", &b, &err), &err, ERROR_SYS);
 	assert_int_equal(err.sys, ENOENT);
@@ -192,11 +156,11 @@ static void descriptors_are_not_inherited(void **state)
 {
 	_cleanup_(fd) int fd = -1;
 	struct error err = ERROR_INIT;
-	const struct place *p = *state;
+	const char *dir = *state;
 
-	assert_ok(os_open(p->dir, O_RDONLY | O_DIRECTORY, 0, &fd, &err), &err);
+	assert_ok(os_open(dir, O_RDONLY | O_DIRECTORY, 0, &fd, &err), &err);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	assert_ok(os_fsync_dir(p->dir, &err), &err);
+	assert_ok(os_fsync_dir(dir, &err), &err);
 }
 
 static void short_reads_end_at_the_end(void **state)
@@ -223,9 +187,11 @@ static void short_reads_end_at_the_end(void **state)
 
 static void what_there_is_and_what_can_run(void **state)
 {
-	_cleanup_(mem) char *plain = in(state, "plain"), *program = in(state, "program");
-	_cleanup_(mem) char *below = in(state, "plain/x"), *loop = in(state, "loop");
-	const struct place *p = *state;
+	_cleanup_(mem) char *plain = scratch_path(state, "plain"),
+			    *program = scratch_path(state, "program");
+	_cleanup_(mem) char *below = scratch_path(state, "plain/x"),
+			    *loop = scratch_path(state, "loop");
+	const char *dir = *state;
 	struct error err = ERROR_INIT;
 
 	assert_ok(os_replace_file(plain, STR("x"), 0600, &err), &err);
@@ -233,11 +199,11 @@ static void what_there_is_and_what_can_run(void **state)
 	assert_int_equal(symlink("loop", loop), 0);
 	assert_int_equal(os_is_program(program, &err), 1);
 	assert_int_equal(os_is_program(plain, &err), 0);
-	assert_int_equal(os_is_program(p->dir, &err), 0);
+	assert_int_equal(os_is_program(dir, &err), 0);
 	assert_int_equal(os_is_program(below, &err), 0);
 	assert_int_equal(os_is_program(loop, &err), 0);
 	assert_int_equal(os_exists(program, &err), 1);
-	assert_int_equal(os_exists(p->dir, &err), 1);
+	assert_int_equal(os_exists(dir, &err), 1);
 	assert_int_equal(os_exists(below, &err), 0);
 	assert_int_equal(os_exists("/nowhere", &err), 0);
 	assert_int_equal(os_exists(loop, &err), -1);
@@ -247,22 +213,17 @@ static void what_there_is_and_what_can_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_file_comes_back_as_it_was_written, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			the_mode_is_exact_whatever_the_umask, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			replacing_a_link_replaces_the_link, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_name_at_the_limit_can_be_replaced, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_no_file_name_is_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_ceiling_is_exact, set_up, tear_down),
+		scratch_test(a_file_comes_back_as_it_was_written),
+		scratch_test(the_mode_is_exact_whatever_the_umask),
+		scratch_test(replacing_a_link_replaces_the_link),
+		scratch_test(a_name_at_the_limit_can_be_replaced),
+		scratch_test(what_is_no_file_name_is_refused),
+		scratch_test(the_ceiling_is_exact),
 		cmocka_unit_test(a_file_of_unknown_size_is_read),
-		cmocka_unit_test_setup_teardown(
-			what_is_no_regular_file_is_refused_at_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(descriptors_are_not_inherited, set_up, tear_down),
+		scratch_test(what_is_no_regular_file_is_refused_at_once),
+		scratch_test(descriptors_are_not_inherited),
 		cmocka_unit_test(short_reads_end_at_the_end),
-		cmocka_unit_test_setup_teardown(what_there_is_and_what_can_run, set_up, tear_down),
+		scratch_test(what_there_is_and_what_can_run),
 	};
 
 	return cmocka_run_group_tests_name("os.file", tests, NULL, NULL);
