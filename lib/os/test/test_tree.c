@@ -132,7 +132,22 @@ static bool own_mounts(void)
 	_cleanup_(mem) char *gids = xasprintf("0 %u 1", getegid());
 	bool root = geteuid() == 0;
 
-	if (!own_mounts() || mount(from, on, NULL, MS_BIND, NULL) < 0)
+	if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)) < 0)
+		return false;
+	if (!root && (!put("/proc/self/setgroups", "deny") || !put("/proc/self/uid_map", uids) ||
+			     !put("/proc/self/gid_map", gids)))
+		return false;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+/* A tmpfs at `on`, inside the tree. */
+static int try_with_a_mount(const char *tree, const char *on, const char *kept)
+{
+	struct error err = ERROR_INIT;
+
+	if (!own_mounts() || mount("tmpfs", on, "tmpfs", 0, "size=64k") < 0)
+		return NOT_HERE;
+	if (os_replace_file(kept, STR("x"), 0600, NULL) < 0)
 		return NOT_HERE;
 	if (os_remove_tree(tree, &err) == 0 || access(kept, F_OK) < 0)
 		return BROKEN;
@@ -165,10 +180,8 @@ static int try_with_a_bind(const char *tree, const char *on, const char *from, c
 {
 	struct error err = ERROR_INIT;
 
-	if (unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) < 0 ||
-		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-		mount(from, on, NULL, MS_BIND, NULL) < 0)
-		return 77;
+	if (!own_mounts() || mount(from, on, NULL, MS_BIND, NULL) < 0)
+		return NOT_HERE;
 	if (os_remove_tree(tree, &err) == 0 || access(kept, F_OK) < 0)
 		return BROKEN;
 	return err.sys == EXDEV ? HELD : BROKEN;
