@@ -75,8 +75,9 @@ struct store_options {
 	void (*published)(void *arg, const struct store_event *e);
 	void *arg;
 };
-/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates and recovers in one transaction,
- * starts the threads. */
+/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one transaction,
+ * starts the threads. What recovery records is not handed to published(): nobody follows yet, and replay
+ * finds it. */
 int store_open(const struct store_options *o, struct store **ret, struct store_recovery *ret_recovery,
 	struct error *err);
 /* Finishes queued jobs, closes. Their done() calls are dropped unless the loop still runs. Blocks. */
@@ -90,6 +91,8 @@ struct store_counts {
 };
 void store_counts(struct store *s, struct store_counts *ret);
 
+/* On the loop's thread. A job holds the loop (loop_hold) until its done() has returned; done may be NULL.
+ * run() returns 0 or -1 with err set; what it wrote is kept only for 0. Reads run one by one, in order. */
 void store_write(struct store *s, int (*run)(struct store_tx *tx, void *arg, struct error *err),
 	void (*done)(void *arg, int rc, const struct error *err), void *arg);
 void store_read(struct store *s, int (*run)(struct store_view *v, void *arg, struct error *err),
@@ -186,7 +189,9 @@ struct store_call {
 	size_t gate_count;
 };
 /* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and one
- * `approval_requested` for those with gates. *ret_nodes: node id of each item, in the arena. */
+ * `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of each item,
+ * in the arena. STORE_CALL_REPEATED when the model used a call id before in this turn.
+ * This and what follows: STORE_STALE_TURN when the turn does not run any more, or the call is further. */
 struct store_append {
 	int64_t bot, turn;
 	const struct str *items;
@@ -243,7 +248,8 @@ struct store_finished {
  * then status, checkpoint, `turn_finished`, and the bot's next queued turn becomes `ready`. */
 int store_turn_finish(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	struct error *err);
-/* Ends a turn that has not started (queued or ready) as interrupted/cancelled; STORE_STALE_TURN when it has. */
+/* Ends a turn that has not started (queued or ready) as interrupted/cancelled; STORE_STALE_TURN when it has.
+ * Was it the ready one, the bot's next queued turn is ready now. */
 int store_turn_cancel_queued(struct store_tx *tx, int64_t bot, int64_t turn, struct error *err);
 
 int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a, struct store_turn *ret,
@@ -271,14 +277,18 @@ struct store_node {
 	struct str item; /* absent where only ids were asked for */
 };
 /* The bot's lineage from node `from` (0: its head), newest first, at most limit nodes with id >= min_node.
- * *ret_next: where the next page starts, 0 at the end. */
+ * *ret_next: where the next page starts, 0 at the end: as `from`; with oldest_first, which gives the
+ * oldest of them, as `min_node`. STORE_NODE_NOT_FOUND for a `from` of another's. */
 int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_node, int limit,
 	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count, int64_t *ret_next,
 	struct error *err);
-/* Items of nodes that must belong to the bot's lineage (STORE_NODE_NOT_FOUND). */
+/* Items of nodes that must belong to the bot's lineage (STORE_NODE_NOT_FOUND). Beyond the first item they
+ * are read while they stay within HISTORY_ITEMS_MAX_BYTES; the others are left absent. */
 int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count, struct arena *a,
 	struct store_node **ret, struct error *err);
-/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first. */
+/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first. When
+ * not all fit, older turns are left out in steps of a quarter of the budget, so that consecutive calls
+ * begin alike. STORE_CONTEXT_LIMIT when the newest turn alone does not fit. */
 int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items, struct arena *a,
 	struct store_node **ret, size_t *ret_count, struct error *err);
 int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id, struct str stream,

@@ -81,7 +81,7 @@ static int in_lineage(
 
 	if (own)
 		return own;
-	while (at.id > node) {
+	while (at.id > 0 && at.id > node) {
 		if (get_link(v, at.id, &at, err) < 0)
 			return -1;
 		at.id = at.parent;
@@ -206,17 +206,37 @@ static int read_node(struct store_view *v, int64_t node, struct arena *a, struct
 	return rc < 0 ? -1 : 0;
 }
 
+/* By what it added to its lineage: the item itself is not read. */
+static int item_size(struct store_view *v, int64_t node, int64_t *ret, struct error *err)
+{
+	struct link at, before = {0};
+
+	if (get_link(v, node, &at, err) < 0 ||
+		(at.parent && get_link(v, at.parent, &before, err) < 0))
+		return -1;
+	*ret = at.total_bytes - before.total_bytes;
+	return 0;
+}
+
 int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
 	struct arena *a, struct store_node **ret, struct error *err)
 {
 	struct store_node *list = arena_alloc(a, (count + 1) * sizeof(*list));
-	int64_t head;
+	int64_t head, bytes = 0;
 
 	if (get_head(v, bot, &head, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
+		int64_t size;
+
 		if (check_lineage(v, bot, head, nodes[i], err) < 0 ||
-			read_node(v, nodes[i], a, &list[i], err) < 0)
+			item_size(v, nodes[i], &size, err) < 0)
+			return -1;
+		bytes += size;
+		list[i] = (struct store_node){.id = nodes[i]};
+		if (i > 0 && bytes > HISTORY_ITEMS_MAX_BYTES)
+			continue;
+		if (read_node(v, nodes[i], a, &list[i], err) < 0)
 			return -1;
 	}
 	*ret = list;

@@ -305,7 +305,7 @@ int store_turn_submit(struct store_tx *tx, const struct store_submit *s, struct 
 	struct earlier was;
 	struct bot b;
 	struct store_turn t;
-	enum turn_status status;
+	enum turn_status status = TURN_QUEUED;
 	int found;
 
 	if (find_bot(&tx->view, s, a, &b, err) < 0)
