@@ -194,6 +194,13 @@ void placeholder_unref(struct placeholder *h)
 	placeholder_free(h);
 }
 
+bool placeholder_may(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 || is_as_made(&st);
+}
+
 void placeholder_sweep(const char *path)
 {
 	_cleanup_(placeholder) struct placeholder *h = NULL;

@@ -97,6 +97,8 @@ struct placeholder;
  */
 int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **ret, bool *ret_exists,
 	struct error *err);
+/* Whether the name is free or has a placeholder, somebody's, already. */
+bool placeholder_may(const char *path);
 void placeholder_unref(struct placeholder *h);
 /* Removes one that nobody uses. */
 void placeholder_sweep(const char *path);

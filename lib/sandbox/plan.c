@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "internal.h"
 #include "os/os.h"
@@ -61,9 +60,8 @@ static void draft_names(struct draft *d)
 	for (size_t i = 0; i < d->roots.all.count; i++) {
 		for (size_t n = 0; protected_names[n]; n++) {
 			char *path = xasprintf("%s/%s", d->roots.all.items[i], protected_names[n]);
-			struct stat st;
 
-			if (lstat(path, &st) == 0)
+			if (!placeholder_may(path))
 				path_list_put(&d->kept, path);
 			else if (protected_when_missing(protected_names[n]))
 				path_list_put(&d->missing, path);
@@ -73,24 +71,24 @@ static void draft_names(struct draft *d)
 	}
 }
 
-/* The first part of a path that does not exist. The caller frees. */
+/* The first part of a path that does not exist, or is a placeholder; NULL: all of it does. */
 static char *first_missing(const char *path)
 {
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		char *part = xstrndup(path, (size_t)(slash - path));
-		struct stat st;
 
-		if (lstat(part, &st) < 0)
+		if (placeholder_may(part))
 			return part;
 		free(part);
 	}
-	return xstrdup(path);
+	return placeholder_may(path) ? xstrdup(path) : NULL;
 }
 
 /* A path of the daemon's that stays read-only: of interest only below a writable folder. */
 static int draft_kept(struct draft *d, const char *path, struct error *err)
 {
 	__attribute__((cleanup(guard_path_cleanup))) struct guard_path p = {0};
+	char *missing;
 
 	if (!path_list_covers(&d->roots.top, path))
 		return 0;
@@ -99,10 +97,11 @@ static int draft_kept(struct draft *d, const char *path, struct error *err)
 	if (strcmp(p.real, path) != 0)
 		return error_set(err, &SANDBOX_PROTECTED_LINK,
 			"'%s' is a symbolic link or lies below one", path);
-	if (p.exists)
-		path_list_put(&d->kept, mem_take(&p.real));
+	missing = first_missing(path);
+	if (missing)
+		path_list_put(&d->missing, missing);
 	else
-		path_list_put(&d->missing, first_missing(path));
+		path_list_put(&d->kept, mem_take(&p.real));
 	return 0;
 }
 
