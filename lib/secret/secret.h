@@ -3,8 +3,8 @@
 /*
  * secret: values that must not show, and the filter that takes them out of what tools return.
  *
- * Sources: the environment, then ~/.agent/env (0600, refused when group or others can read it: AG-165).
- * The only way to the bytes is secret_expose().
+ * Sources: the environment, then ~/.agent/env (0600, refused when group or others can read it:
+ * AG-165). The only way to the bytes is secret_expose().
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,26 +15,27 @@
 struct secret; /* one value with its name; wiped when freed */
 
 extern const struct error_kind SECRET_ENV_PERMISSIONS; /* env_file_permissions */
-extern const struct error_kind SECRET_ENV_INVALID;     /* env_file_invalid: names the line, not the value */
+extern const struct error_kind
+	SECRET_ENV_INVALID; /* env_file_invalid: names the line, not the value */
 
 struct secret_store;
 struct secret_store *secret_store_new(void);
 void secret_store_free(struct secret_store *s); /* wipes; NULL does nothing */
-/* Reads NAME=value lines of an env file: blank lines and '#' comments, optional `export `, values bare,
- * in '…' or "…". A missing file is no error. At most 256 KiB. */
+/* Reads NAME=value lines of an env file: blank lines and '#' comments, optional `export `, values
+ * bare, in '…' or "…". A missing file is no error. At most 256 KiB. */
 int secret_store_load_env(struct secret_store *s, const char *path, struct error *err);
-/* A value of the environment or the env file by name, in that order; NULL when neither has it. Lives as
- * long as the store. */
+/* A value of the environment or the env file by name, in that order; NULL when neither has it.
+ * Lives as long as the store. */
 const struct secret *secret_store_get(struct secret_store *s, const char *name);
 struct str secret_expose(const struct secret *s); /* callers are listed in tools/words */
 
 /*
  * Redaction (agent spec 10.3), one linear pass over a stream in chunks of any size:
- *   a. every exact occurrence of a known value becomes [REDACTED] (AG-178), and so do its JSON-escaped,
- *      URL-percent and shell-quoted spellings where they differ;
- *   b. the value after a field named like password, api_key, secret_access_key … (AG-180);
- *   c. the body of a PEM private-key block (AG-181).
- * It holds back only what could be the start of a secret. An encoded copy is not caught (AG-182).
+ *   a. every exact occurrence of a known value becomes [REDACTED] (AG-178), and so do its
+ * JSON-escaped, URL-percent and shell-quoted spellings where they differ; b. the value after a
+ * field named like password, api_key, secret_access_key … (AG-180); c. the body of a PEM
+ * private-key block (AG-181). It holds back only what could be the start of a secret. An encoded
+ * copy is not caught (AG-182).
  */
 struct secret_set; /* the known values of a moment, immutable, shared */
 struct secret_set *secret_set_new(void);
@@ -57,6 +58,7 @@ int secret_redact(const struct secret_set *set, struct str text, struct buf *out
 /* Names of variables that a bot's shell must not get: those named here. Returns a new environ array
  * (NULL-terminated, one allocation, the caller frees) from `env` without `drop` and with `set`
  * ("NAME=value" entries) added or replaced. */
-char **secret_environ(char *const *env, const struct str *drop, size_t drop_count, char *const *set);
+char **secret_environ(
+	char *const *env, const struct str *drop, size_t drop_count, char *const *set);
 
 #endif

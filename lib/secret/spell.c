@@ -1,0 +1,298 @@
+/*
+ * The known values of a moment, each in the spellings in which a tool may print it: as it is,
+ * inside a JSON string, percent-encoded, and quoted for a shell. Where a spelling is the value
+ * itself, as for most keys, it adds nothing.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "mem/mem.h"
+#include "secret/internal.h"
+
+enum {
+	VALUE_MIN_BYTES = 6,     /* secret.h: shorter ones would eat ordinary words */
+	SPELLING_MAX_GROWTH = 6, /* \u00XX for a byte; %XX and '\'' are less */
+	PATTERNS_FIRST = 16,
+};
+
+struct secret_set {
+	struct str *patterns; /* owned */
+	size_t count, room;
+	/* Behind a pointer: a set that is only read makes its matcher when it is first used. */
+	_Atomic(struct match *) *match;
+};
+
+struct secret_set *secret_set_new(void)
+{
+	struct secret_set *s = xcalloc(1, sizeof(*s));
+
+	s->match = xcalloc(1, sizeof(*s->match));
+	return s;
+}
+
+void secret_set_free(struct secret_set *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		wipe_free((char *)s->patterns[i].p, s->patterns[i].len);
+	free(s->patterns);
+	match_free(atomic_load(s->match));
+	free(s->match);
+	free(s);
+}
+
+const struct match *set_match(const struct secret_set *s)
+{
+	struct match *there = atomic_load(s->match);
+	struct match *made;
+
+	if (there)
+		return there;
+	made = match_new(s->patterns, s->count);
+	if (atomic_compare_exchange_strong(s->match, &there, made))
+		return made;
+	match_free(made); /* another thread was first */
+	return there;
+}
+
+static void add_pattern(struct secret_set *s, struct str pattern)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (str_eq(s->patterns[i], pattern))
+			return;
+	}
+	if (s->count == s->room) {
+		s->room = s->room ? 2 * s->room : PATTERNS_FIRST;
+		s->patterns = xrealloc(s->patterns, s->room, sizeof(*s->patterns));
+	}
+	s->patterns[s->count++] = (struct str){xmemdup(pattern.p, pattern.len), pattern.len};
+	match_free(atomic_exchange(s->match, NULL));
+}
+
+/* A spelling being written; the room is enough for any. */
+struct spelling {
+	char *p;
+	size_t len;
+};
+
+static void put(struct spelling *to, const char *p, size_t len)
+{
+	memcpy(to->p + to->len, p, len);
+	to->len += len;
+}
+
+static void put_hex(struct spelling *to, const char *before, unsigned value, int digits, bool upper)
+{
+	const char *set = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+
+	put(to, before, strlen(before));
+	for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+		put(to, &set[value >> shift & 15], 1);
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_in(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* The two-letter escape of JSON and C for a control character, or 0. */
+static char short_escape(char c)
+{
+	switch (c) {
+	case '\n':
+		return 'n';
+	case '\t':
+		return 't';
+	case '\r':
+		return 'r';
+	case '\b':
+		return 'b';
+	case '\f':
+		return 'f';
+	default:
+		return 0;
+	}
+}
+
+struct json_style {
+	bool ascii, slash, upper; /* \uXXXX for all that is not ASCII; \/; digits A to F */
+};
+
+/* One character that is not ASCII as \uXXXX, two of them past U+FFFF; returns its length. */
+static size_t put_point(struct spelling *to, struct str value, size_t at, bool upper)
+{
+	uint32_t point;
+	size_t n = utf8_decode(value.p + at, value.len - at, &point);
+
+	if (n == 0) {
+		put(to, value.p + at, 1);
+		return 1;
+	}
+	if (point > 0xffff) {
+		put_hex(to, "\\u", 0xd800 + ((point - 0x10000) >> 10), 4, upper);
+		put_hex(to, "\\u", 0xdc00 + ((point - 0x10000) & 0x3ff), 4, upper);
+	} else {
+		put_hex(to, "\\u", point, 4, upper);
+	}
+	return n;
+}
+
+static void spell_json(struct spelling *to, struct str value, const struct json_style *style)
+{
+	for (size_t i = 0; i < value.len;) {
+		char c = value.p[i];
+		char escape = short_escape(c);
+
+		if ((unsigned char)c >= 0x80 && style->ascii) {
+			i += put_point(to, value, i, style->upper);
+			continue;
+		}
+		if (c == '"' || c == '\\' || (c == '/' && style->slash))
+			put(to, "\\", 1);
+		if (escape)
+			put(to, (const char[]){'\\', escape}, 2);
+		else if ((unsigned char)c < 0x20 || c == 0x7f)
+			put_hex(to, "\\u", (unsigned char)c, 4, style->upper);
+		else
+			put(to, &c, 1);
+		i++;
+	}
+}
+
+/* `keep`: what stays besides letters and digits. */
+static void spell_percent(
+	struct spelling *to, struct str value, const char *keep, bool plus, bool upper)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.p[i];
+
+		if (is_alnum(c) || is_in(c, keep))
+			put(to, &c, 1);
+		else if (c == ' ' && plus)
+			put(to, "+", 1);
+		else
+			put_hex(to, "%", (unsigned char)c, 2, upper);
+	}
+}
+
+/* Inside '…': each quote becomes `quote`. */
+static void spell_single(struct spelling *to, struct str value, const char *quote)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.p[i] == '\'')
+			put(to, quote, strlen(quote));
+		else
+			put(to, &value.p[i], 1);
+	}
+}
+
+/* A backslash before each of `special`; before each byte that is neither listed in `plain` nor a
+ * letter or digit, when special is NULL. */
+static void spell_backslash(
+	struct spelling *to, struct str value, const char *special, const char *plain)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.p[i];
+		bool escape = special ? is_in(c, special)
+				      : (unsigned char)c < 0x80 && !is_alnum(c) && !is_in(c, plain);
+
+		if (escape)
+			put(to, "\\", 1);
+		put(to, &c, 1);
+	}
+}
+
+/* Inside $'…'. */
+static void spell_ansi(struct spelling *to, struct str value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.p[i];
+		char escape = short_escape(c);
+
+		if (c == '\'' || c == '\\')
+			put(to, "\\", 1);
+		put(to, escape ? (const char[]){'\\', escape} : &c, escape ? 2 : 1);
+	}
+}
+
+static void add_json(struct secret_set *s, struct spelling *to, struct str value)
+{
+	for (int i = 0; i < 8; i++) {
+		struct json_style style = {.ascii = i & 1, .slash = i & 2, .upper = i & 4};
+
+		to->len = 0;
+		spell_json(to, value, &style);
+		add_pattern(s, (struct str){to->p, to->len});
+	}
+}
+
+/* RFC 3986; what encodeURIComponent and encodeURI keep; path segments as curl and Python leave
+ * them. */
+static void add_percent(struct secret_set *s, struct spelling *to, struct str value)
+{
+	static const struct {
+		const char *keep;
+		bool plus;
+	} styles[] = {
+		{"-._~",                 false},
+		{"-._~!*'()",            false},
+		{"-._~/",                false},
+		{"-._~!*'();/?:@&=+$,#", false},
+		{"-._~",                 true },
+		{"-._*",                 true },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(styles); i++) {
+		to->len = 0;
+		spell_percent(to, value, styles[i / 2].keep, styles[i / 2].plus, i % 2);
+		add_pattern(s, (struct str){to->p, to->len});
+	}
+}
+
+static void add_shell(struct secret_set *s, struct spelling *to, struct str value)
+{
+	to->len = 0;
+	spell_single(to, value, "'\\''");
+	add_pattern(s, (struct str){to->p, to->len});
+	to->len = 0;
+	spell_single(to, value, "'\"'\"'");
+	add_pattern(s, (struct str){to->p, to->len});
+	to->len = 0;
+	spell_backslash(to, value, "\"\\$`", "");
+	add_pattern(s, (struct str){to->p, to->len});
+	to->len = 0;
+	spell_backslash(to, value, NULL, "%+-./:=@_"); /* printf %q of bash */
+	add_pattern(s, (struct str){to->p, to->len});
+	to->len = 0;
+	spell_ansi(to, value);
+	add_pattern(s, (struct str){to->p, to->len});
+}
+
+void secret_set_add(struct secret_set *s, struct str value)
+{
+	struct spelling to = {.p = NULL};
+	size_t room;
+
+	/* Blanks and line ends around it are shown or not as the tool likes. */
+	value = str_trim(value);
+	if (value.len < VALUE_MIN_BYTES)
+		return;
+	room = value.len * SPELLING_MAX_GROWTH;
+	to.p = xmalloc(room);
+	add_pattern(s, value);
+	add_json(s, &to, value);
+	add_percent(s, &to, value);
+	add_shell(s, &to, value);
+	wipe_free(to.p, room);
+}
+
+void secret_set_add_secret(struct secret_set *s, const struct secret *value)
+{
+	secret_set_add(s, secret_expose(value));
+}
