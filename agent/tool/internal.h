@@ -42,6 +42,31 @@ bool tool_run_back(struct tool_run *r);
 void tool_run_free(struct tool_run *r);
 void tool_run_cancel(struct tool_run *r);
 
+/*
+ * Where a call would write: each path of it resolved, and what the sandbox says of the place.
+ */
+struct tool_target {
+	struct guard_path path;
+	enum sandbox_place place; /* SANDBOX_OUTSIDE for a bot without a sandbox */
+};
+struct tool_targets {
+	struct tool_target *items;
+	size_t count;
+};
+void tool_targets_release(struct tool_targets *t);
+static inline void tool_targets_cleanup(struct tool_targets *t)
+{
+	tool_targets_release(t);
+}
+/* For judge(): where a call that writes to these paths would run. TOOL_REFUSED_PATH for what no
+ * gate can allow, SANDBOX_PROTECTED_LINK. */
+int tool_targets_judge(const struct tool_context *c, struct arena *a, const struct str *paths,
+	size_t count, struct tool_judgement *ret, struct error *err);
+/* For start(): resolves again. GUARD_CHANGED for what is no longer what was judged, or would leave
+ * the sandbox without `outside`. */
+int tool_targets_find(const struct tool_context *c, const struct str *paths, size_t count,
+	bool outside, struct tool_targets *ret, struct error *err);
+
 /* Whether the bot has a sandbox. */
 bool tool_sandboxed(const struct tool_context *c);
 /* The workspace: there, a folder, and still the one it was. TOOL_WORKSPACE_MISSING. */

@@ -6,6 +6,9 @@
 const struct tool *const tool_table[] = {
 	&tool_shell,
 	&tool_read,
+	&tool_write,
+	&tool_edit,
+	&tool_apply_patch,
 	&tool_echo,
 	NULL,
 };
