@@ -66,7 +66,7 @@ static bool can_be_looked_for(struct str value)
 static bool has_one_json_spelling(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++) {
-		if ((unsigned char)value.p[i] < 0x20)
+		if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f)
 			return false;
 	}
 	return utf8_valid(value);
@@ -77,6 +77,7 @@ static void check_absent(struct str value, struct str shown)
 	_cleanup_(buf) struct buf json = BUF_INIT(OUT_MAX_BYTES);
 	struct json_out j = JSON_OUT(&json);
 
+	value = str_trim(value); /* the set leaves blanks around a value out of it */
 	if (!can_be_looked_for(value))
 		return;
 	must(str_find(shown, value, 0) < 0);
