@@ -53,7 +53,8 @@ const char *const store_sql[SQL_COUNT] = {
 				" WHERE t.bot = ?1 AND t.request_id = ?2",
 	[SQL_TURN_LIVE] = "SELECT id, status FROM turns WHERE bot = ?1"
 			  " AND status IN ('ready', 'running', 'waiting', 'paced')",
-	[SQL_TURN_FIRST_READY] = "SELECT id FROM turns WHERE status = 'ready' ORDER BY id LIMIT 1",
+	[SQL_TURN_FIRST_READY] = "SELECT id FROM turns WHERE status = 'ready' AND id > 0"
+				 " ORDER BY id LIMIT 1",
 	[SQL_TURN_NEXT_QUEUED] = "SELECT id FROM turns WHERE bot = ?1 AND status = 'queued'"
 				 " ORDER BY id LIMIT 1",
 	[SQL_TURN_SET_READY] = "UPDATE turns SET status = 'ready' WHERE id = ?1",
