@@ -3,10 +3,10 @@
 /*
  * cli: command and option tables, usage text, exit status (agent spec 12).
  *
- * The command comes first; `--flag VALUE` or `--flag=VALUE`; a value starting with `--` needs `=`; `--`
- * ends options; `-h`, `--help` and `help COMMAND` print to stdout and exit 0, touching nothing. Unknown,
- * misplaced and repeated flags are usage errors that name the argument and exit 2. Help and, later,
- * completion come from the same rows.
+ * The command comes first; `--flag VALUE` or `--flag=VALUE`; a value starting with `--` needs `=`;
+ * `--` ends options; `-h`, `--help` and `help COMMAND` print to stdout and exit 0, touching
+ * nothing. Unknown, misplaced and repeated flags are usage errors that name the argument and
+ * exit 2. Help and, later, completion come from the same rows.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 enum {
 	CLI_OK = 0,
-	CLI_FAILED = 1,     /* failed, incomplete, timed out or lost connection */
+	CLI_FAILED = 1, /* failed, incomplete, timed out or lost connection */
 	CLI_USAGE = 2,
 	CLI_LOST_RACE = 75, /* serve: another daemon owns the store (EX_TEMPFAIL) */
 };
@@ -29,12 +29,12 @@ enum cli_sort { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_TEXTS };
 /* One option. Where it goes: FLAG bool, TEXT const char *, NUMBER struct cli_number, TEXTS struct
  * cli_texts (repeatable). */
 struct cli_option {
-	const char *name;  /* without the dashes */
+	const char *name; /* without the dashes */
 	enum cli_sort sort;
 	const char *value; /* what the value is called in help, NULL for a flag */
 	const char *help;  /* one line, lower case, no full stop */
 	size_t offset;
-	int64_t min, max;  /* NUMBER */
+	int64_t min, max; /* NUMBER */
 };
 struct cli_number {
 	bool set;
@@ -44,13 +44,25 @@ struct cli_texts {
 	const char **items; /* point into argv */
 	size_t count;
 };
-#define CLI_OPT_FLAG(S, m, name, help)             {name, CLI_FLAG, NULL, help, offsetof(S, m), 0, 0}
-#define CLI_OPT_TEXT(S, m, name, value, help)      {name, CLI_TEXT, value, help, offsetof(S, m), 0, 0}
-#define CLI_OPT_TEXTS(S, m, name, value, help)     {name, CLI_TEXTS, value, help, offsetof(S, m), 0, 0}
+#define CLI_OPT_FLAG(S, m, name, help)                                                             \
+	{                                                                                          \
+		name, CLI_FLAG, NULL, help, offsetof(S, m), 0, 0                                   \
+	}
+#define CLI_OPT_TEXT(S, m, name, value, help)                                                      \
+	{                                                                                          \
+		name, CLI_TEXT, value, help, offsetof(S, m), 0, 0                                  \
+	}
+#define CLI_OPT_TEXTS(S, m, name, value, help)                                                     \
+	{                                                                                          \
+		name, CLI_TEXTS, value, help, offsetof(S, m), 0, 0                                 \
+	}
 #define CLI_OPT_NUMBER(S, m, name, value, lo, hi, help)                                            \
-	{name, CLI_NUMBER, value, help, offsetof(S, m), lo, hi}
+	{                                                                                          \
+		name, CLI_NUMBER, value, help, offsetof(S, m), lo, hi                              \
+	}
 
-/* Options several commands share, by the same offsets: a group stands at the start of its struct. */
+/* Options several commands share, by the same offsets: a group stands at the start of its struct.
+ */
 struct cli_group {
 	const char *title; /* heading in help, NULL for the command's own */
 	const struct cli_option *options;
@@ -61,13 +73,13 @@ struct cli_group {
 enum { CLI_GROUPS_MAX = 6 };
 
 struct cli_command {
-	const char *name;      /* may be two words: "login chatgpt" */
-	const char *arguments; /* "[--] PROMPT…", for help */
+	const char *name;       /* may be two words: "login chatgpt" */
+	const char *arguments;  /* "[--] PROMPT…", for help */
 	int args_min, args_max; /* -1: any number */
-	const char *purpose;   /* one line for the list */
-	const char *about;     /* a paragraph for the command's own help, may be NULL */
+	const char *purpose;    /* one line for the list */
+	const char *about;      /* a paragraph for the command's own help, may be NULL */
 	struct cli_group groups[CLI_GROUPS_MAX];
-	size_t options_size;   /* sizeof the struct the groups fill; at most 4096 */
+	size_t options_size; /* sizeof the struct the groups fill; at most 4096 */
 	int (*run)(void *options, char **args, int count); /* an exit status */
 };
 
@@ -82,10 +94,10 @@ struct cli_program {
  * usage errors itself. Returns the exit status. */
 int cli_main(const struct cli_program *p, int argc, char **argv);
 
-/* For tests and completion: reads options of one command; argv begins after the command's name. args
- * and count get what is left, moved to the front of argv. `options` is zeroed by the caller, who
- * releases its TEXTS; after an error none is left. cli_main does that itself. Asking for help is an
- * error here. */
+/* For tests and completion: reads options of one command; argv begins after the command's name.
+ * args and count get what is left, moved to the front of argv. `options` is zeroed by the caller,
+ * who releases its TEXTS; after an error none is left. cli_main does that itself. Asking for help
+ * is an error here. */
 int cli_parse(const struct cli_command *c, int argc, char **argv, void *options, char ***ret_args,
 	int *ret_count, struct error *err);
 /* The help text of the program (c NULL) or of a command, as printed. */

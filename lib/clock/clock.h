@@ -10,7 +10,8 @@
 
 struct clock {
 	int64_t (*real_ms)(const struct clock *c); /* since 1970, may jump */
-	int64_t (*mono_ms)(const struct clock *c); /* never goes back, stops for nothing but suspend */
+	/* Never goes back, stops for nothing but suspend. */
+	int64_t (*mono_ms)(const struct clock *c);
 };
 
 const struct clock *clock_system(void);
@@ -32,7 +33,8 @@ struct clock_fake {
 void clock_fake_init(struct clock_fake *f, int64_t real_ms, int64_t mono_ms);
 void clock_fake_advance(struct clock_fake *f, int64_t ms); /* both */
 
-/* "2026-11-29T14:05:09.123Z" (RFC 3339, UTC) and the NUL. */
+/* "2026-11-29T14:05:09.123Z" (RFC 3339, UTC) and the NUL. Before the year 0 and after 9999: the
+ * nearest moment that can be written. */
 enum { CLOCK_TEXT_SIZE = 25 };
 void clock_text(int64_t real_ms, char out[CLOCK_TEXT_SIZE]);
 

@@ -14,7 +14,7 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /* Holds in release builds too: a broken invariant aborts with its place. Never checks input. */
 #define must(cond)                                                                                 \
@@ -60,21 +60,22 @@ void *xmalloc(size_t size) __attribute__((malloc, warn_unused_result));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc, warn_unused_result));
 void *xrealloc(void *p, size_t count, size_t size) __attribute__((warn_unused_result));
 void *xmemdup(const void *p, size_t len) __attribute__((warn_unused_result));
-char *xstrdup(const char *s) __attribute__((malloc, warn_unused_result));  /* NULL gives NULL */
+char *xstrdup(const char *s) __attribute__((malloc, warn_unused_result)); /* NULL gives NULL */
 char *xstrndup(const char *p, size_t len) __attribute__((malloc, warn_unused_result));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), warn_unused_result));
 char *xvasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /*
- * An arena: allocations that all end together. Zero-initialised is empty; the first block comes with
- * the first allocation. Pointers are aligned for any type and stay valid until arena_release.
+ * An arena: allocations that all end together. Zero-initialised is empty; the first block comes
+ * with the first allocation. Pointers are aligned for any type and stay valid until arena_release.
  */
 struct arena_block;
 struct arena {
 	struct arena_block *blocks;
 	size_t used_bytes; /* handed out so far */
 };
-void *arena_alloc(struct arena *a, size_t size) __attribute__((malloc, warn_unused_result)); /* zeroed */
+void *arena_alloc(struct arena *a, size_t size)
+	__attribute__((malloc, warn_unused_result)); /* zeroed */
 void *arena_dup(struct arena *a, const void *p, size_t len);
 char *arena_strndup(struct arena *a, const char *p, size_t len); /* adds the NUL */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -88,7 +89,10 @@ static inline void arena_cleanup(struct arena *a)
 struct list {
 	struct list *prev, *next;
 };
-#define LIST_INIT(head) {&(head), &(head)}
+#define LIST_INIT(head)                                                                            \
+	{                                                                                          \
+		&(head), &(head)                                                                   \
+	}
 static inline void list_init(struct list *l)
 {
 	l->prev = l->next = l;

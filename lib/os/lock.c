@@ -46,7 +46,7 @@ static int lock_now(int fd, const char *path, struct error *err)
 		rc = os_fault() ? -1 : flock(fd, LOCK_EX | LOCK_NB);
 	while (rc < 0 && errno == EINTR);
 	if (rc < 0 && errno == EWOULDBLOCK)
-		return error_set(err, &OS_LOCKED, "'%s' is locked by another process", path);
+		return error_set(err, &OS_LOCKED, "'%s' is locked already", path);
 	if (rc < 0)
 		return error_sys(err, "lock '%s'", path);
 	return 1;

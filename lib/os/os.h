@@ -2,8 +2,8 @@
 #define OS_OS_H
 /*
  * os: the system calls that can fail: files, locks, sockets, time limits. Every descriptor is born
- * O_CLOEXEC; EINTR is retried. In `dev` builds the nth call can be made to fail (os_fault_*), which is
- * how callers are tortured; a release holds no such hook.
+ * O_CLOEXEC; EINTR is retried. In `dev` builds the nth call can be made to fail (os_fault_*), which
+ * is how callers are tortured; a release holds no such hook.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,11 +41,12 @@ int os_openat(int dir, const char *path, int flags, mode_t mode, int *ret_fd, st
 int os_write_all(int fd, const void *p, size_t len, struct error *err);
 /* At most len bytes into p; short only at the end of file. */
 int os_read_full(int fd, void *p, size_t len, size_t *ret_len, struct error *err);
-/* All of a regular file, appended to b up to its ceiling (ERROR_LIMIT beyond, ERROR_INVALID when it is
- * no regular file). Opened O_NONBLOCK so that a FIFO cannot hang it. */
+/* All of a regular file, appended to b up to its ceiling (ERROR_LIMIT beyond, ERROR_INVALID when it
+ * is no regular file). Opened O_NONBLOCK so that a FIFO cannot hang it. */
 int os_read_file(const char *path, struct buf *b, struct error *err);
-/* Replaces path through an exclusive temporary file beside it, fsync, rename, fsync of the folder: the
- * file is the old or the new one, whole, and `mode` from its first moment whatever the umask. */
+/* Replaces path through an exclusive temporary file beside it, fsync, rename, fsync of the folder:
+ * the file is the old or the new one, whole, and `mode` from its first moment whatever the umask.
+ */
 int os_replace_file(const char *path, struct str content, mode_t mode, struct error *err);
 int os_fsync_dir(const char *path, struct error *err);
 
@@ -54,8 +55,8 @@ int os_is_program(const char *path, struct error *err);
 /* 1 path exists (links followed), 0 not, -1 could not tell. */
 int os_exists(const char *path, struct error *err);
 
-/* Makes a folder 0700 whatever the umask. One that is there keeps its mode (AG-031). Parents must be
- * there. *ret_made may be NULL. */
+/* Makes a folder 0700 whatever the umask. One that is there keeps its mode (AG-031). Parents must
+ * be there. *ret_made may be NULL. */
 int os_mkdir_private(const char *path, bool *ret_made, struct error *err);
 /* lstat says: a real folder, owned by this user, no group or other bits (AG-033). 1, 0, -1. */
 int os_dir_is_private(const char *path, struct error *err);
@@ -66,8 +67,8 @@ int os_lock_file(const char *path, int *ret_fd, struct error *err);
 
 /* An AF_UNIX stream listener bound 0600 whatever the umask (AG-027, AG-028), non-blocking. */
 int os_listen_private(const char *path, int *ret_fd, struct error *err);
-/* Connects, waiting at most timeout_ms. err->sys says ECONNREFUSED, ENOENT, … ; ETIMEDOUT at the limit.
- * *ret_fd is blocking. */
+/* Connects, waiting at most timeout_ms. err->sys says ECONNREFUSED, ENOENT, … ; ETIMEDOUT at the
+ * limit. *ret_fd is blocking. */
 int os_connect_unix(const char *path, int timeout_ms, int *ret_fd, struct error *err);
 /* The room of sun_path with its terminator: 108 on Linux. */
 size_t os_socket_path_max(void);
@@ -78,14 +79,14 @@ int os_program_dir(char **ret_dir, struct error *err);
 /* HOME when it is absolute, else the password entry's. The caller frees. */
 extern const struct error_kind OS_NO_HOME; /* no_home, unavailable */
 int os_home(char **ret_home, struct error *err);
-/* realpath(3) of the longest prefix that exists, the rest appended as it is: stable before a file is
- * there. Relative paths start at the working folder. ".." in the missing part is ERROR_INVALID. The
- * caller frees. */
+/* realpath(3) of the longest prefix that exists, the rest appended as it is: stable before a file
+ * is there. Relative paths start at the working folder. ".." in the missing part is ERROR_INVALID.
+ * The caller frees. */
 int os_canonical(const char *path, char **ret_path, struct error *err);
 /* A new 0700 folder PREFIXxxxxxx (prefix with its folder). The caller frees. */
 int os_temp_dir(const char *prefix, char **ret_path, struct error *err);
-/* Removes a tree by handle, never following a link or leaving the file system it starts on. A tree that
- * is not there is no error. */
+/* Removes a tree by handle, never following a link or leaving the file system it starts on. A tree
+ * that is not there is no error. */
 int os_remove_tree(const char *path, struct error *err);
 
 #ifdef CONSORT_SANITIZED

@@ -3,8 +3,9 @@
 /*
  * table: a hash map from byte strings, or from 64-bit numbers, to pointers.
  *
- * Keys are hashed with a seed drawn per process (getrandom), so that names chosen by strangers cannot
- * pile up in one bucket. The table copies string keys and owns the copies; values are the caller's.
+ * Keys are hashed with a seed drawn per process (getrandom), so that names chosen by strangers
+ * cannot pile up in one bucket. The table copies string keys and owns the copies; values are the
+ * caller's.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,8 +31,8 @@ void *table_get_id(const struct table *t, uint64_t key);
 void *table_set_id(struct table *t, uint64_t key, void *value);
 void *table_remove_id(struct table *t, uint64_t key);
 
-/* Walk: `size_t at = 0; while ((v = table_next(t, &at)))`. Any order. Between calls the current entry
- * may be removed, nothing be added. */
+/* Walk: `size_t at = 0; while ((v = table_next(t, &at)))`. Any order. Between calls the current
+ * entry may be removed, nothing be added. */
 void *table_next(const struct table *t, size_t *at);
 
 #endif

@@ -11,15 +11,15 @@
 
 #include "error/error.h"
 
-/* A borrowed run of bytes; who lent it says how long it lives. p is NULL only for "absent"; an empty
- * string has a p. Not terminated. */
+/* A borrowed run of bytes; who lent it says how long it lives. p is NULL only for "absent"; an
+ * empty string has a p. Not terminated. */
 struct str {
 	const char *p;
 	size_t len;
 };
-#define STR(literal)  ((struct str){(literal), sizeof(literal) - 1})
-#define STR_FMT       "%.*s"
-#define STR_ARG(s)    (int)(s).len, (s).p
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR_FMT      "%.*s"
+#define STR_ARG(s)   (int)(s).len, (s).p
 
 struct str_list {
 	struct str *items;
@@ -44,30 +44,34 @@ bool str_ends(struct str s, struct str suffix);
 ptrdiff_t str_find(struct str s, struct str needle, size_t from);
 /* Without ASCII blanks, tabs, CR and LF at both ends. */
 struct str str_trim(struct str s);
-/* Cuts the part before the first `sep` off *rest into *ret_part; false when *rest is used up (absent).
- * "a,,b" gives a, empty, b. */
+/* Cuts the part before the first `sep` off *rest into *ret_part; false when *rest is used up
+ * (absent). "a,,b" gives a, empty, b. */
 bool str_next(struct str *rest, char sep, struct str *ret_part);
 /* The longest prefix of at most `max` bytes that ends at a character of valid UTF-8. */
 struct str str_cut(struct str s, size_t max);
 
 /*
  * A byte buffer that grows up to the ceiling it was born with. An append that would pass it changes
- * nothing, marks the buffer full and returns -1; later appends fail too, so one check at the end does.
- * data is always NUL-terminated once anything was appended. What is appended must not lie in the buffer
- * itself. The owner calls buf_release.
+ * nothing, marks the buffer full and returns -1; later appends fail too, so one check at the end
+ * does. data is always NUL-terminated once anything was appended. What is appended must not lie in
+ * the buffer itself. The owner calls buf_release.
  */
 struct buf {
 	char *data;
 	size_t len, cap, max;
 	bool full;
 };
-#define BUF_INIT(ceiling_bytes) {.max = (ceiling_bytes)}
+#define BUF_INIT(ceiling_bytes)                                                                    \
+	{                                                                                          \
+		.max = (ceiling_bytes)                                                             \
+	}
 int buf_put(struct buf *b, const void *p, size_t len);
 int buf_puts(struct buf *b, const char *s);
 int buf_put_str(struct buf *b, struct str s);
 int buf_putc(struct buf *b, char c);
 int buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Room for len more bytes, or -1 (full). What the caller then wrote at data + len it adds to len. */
+/* Room for len more bytes, or -1 (full). What the caller then wrote at data + len it adds to len.
+ */
 int buf_reserve(struct buf *b, size_t len);
 /* Drops the first n bytes (all when n is larger). */
 void buf_consume(struct buf *b, size_t n);
@@ -98,8 +102,8 @@ int text_u64(struct str s, uint64_t max, const char *what, uint64_t *ret_value, 
 int text_i64(struct str s, int64_t min, int64_t max, const char *what, int64_t *ret_value,
 	struct error *err);
 
-/* For a terminal: every control character (C0 but newline and tab, DEL, C1) and every invalid byte is
- * written as an escape such as \x1b or \u009b; bidirectional controls too. */
+/* For a terminal: every control character (C0 but newline and tab, DEL, C1) and every invalid byte
+ * is written as an escape such as \x1b or \u009b; bidirectional controls too. */
 int text_put_visible(struct buf *b, struct str s);
 /* The same, newline and tab escaped too: for one line of a log or a table. */
 int text_put_line(struct buf *b, struct str s);

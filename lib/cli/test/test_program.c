@@ -61,14 +61,14 @@ static void commands_run_with_their_arguments(void **state)
 	static const struct {
 		const char *line, *args;
 	} rows[] = {
-		{"run fix it", "[fix][it]"},
-		{"run help", "[help]"},
-		{"run -- --version", "[--version]"},
-		{"ls", ""},
-		{"ls --pretty", ""},
-		{"login chatgpt", ""},
-		{"interrupt lead", "[lead]"},
-		{"run --writable-root /a --writable-root /b x", "[x]"},
+		{"run fix it",				  "[fix][it]"  },
+		{"run help",				    "[help]"     },
+		{"run -- --version",                            "[--version]"},
+		{"ls",					  ""           },
+		{"ls --pretty",				 ""           },
+		{"login chatgpt",                               ""           },
+		{"interrupt lead",                              "[lead]"     },
+		{"run --writable-root /a --writable-root /b x", "[x]"        },
 	};
 
 	(void)state;
@@ -98,17 +98,17 @@ static void help_goes_to_stdout_and_runs_nothing(void **state)
 	static const struct {
 		const char *line, *starts;
 	} rows[] = {
-		{"--help", "Usage: sample COMMAND"},
-		{"-h", "Usage: sample COMMAND"},
-		{"help", "Usage: sample COMMAND"},
-		{"help help", "Usage: sample COMMAND"},
-		{"help run", "Usage: sample run "},
-		{"help login chatgpt", "Usage: sample login chatgpt [OPTION…]\n"},
-		{"run --help", "Usage: sample run "},
-		{"run x -h", "Usage: sample run "},
-		{"run --writable-root /a --help", "Usage: sample run "},
-		{"login chatgpt --help", "Usage: sample login chatgpt"},
-		{"--version", "sample 1.2.3\n"},
+		{"--help",                        "Usage: sample COMMAND"                    },
+		{"-h",			    "Usage: sample COMMAND"                    },
+		{"help",			  "Usage: sample COMMAND"                    },
+		{"help help",                     "Usage: sample COMMAND"                    },
+		{"help run",                      "Usage: sample run "                       },
+		{"help login chatgpt",            "Usage: sample login chatgpt [OPTION…]\n"},
+		{"run --help",                    "Usage: sample run "                       },
+		{"run x -h",                      "Usage: sample run "                       },
+		{"run --writable-root /a --help", "Usage: sample run "                       },
+		{"login chatgpt --help",          "Usage: sample login chatgpt"              },
+		{"--version",                     "sample 1.2.3\n"                           },
 	};
 
 	(void)state;
@@ -124,32 +124,35 @@ static void help_goes_to_stdout_and_runs_nothing(void **state)
 static void usage_errors_go_to_stderr_and_name_the_argument(void **state)
 {
 	static const struct {
-		const char *line, *says;
+		const char *line, *who, *says;
 	} rows[] = {
-		{"rnu", "sample: unknown command 'rnu'; did you mean 'run'?\nTry 'sample --help'.\n"},
-		{"interupt", "sample: unknown command 'interupt'; did you mean 'interrupt'?\nTry 'sample --help'.\n"},
-		{"logn", "sample: unknown command 'logn'; did you mean 'login chatgpt'?\nTry 'sample --help'.\n"},
-		{"hlep", "sample: unknown command 'hlep'; did you mean 'help'?\nTry 'sample --help'.\n"},
-		{"xyzzy", "sample: unknown command 'xyzzy'\nTry 'sample --help'.\n"},
-		{"RUN", "sample: unknown command 'RUN'\nTry 'sample --help'.\n"},
-		{"login", "sample: after 'login' comes: chatgpt\nTry 'sample --help'.\n"},
-		{"login google", "sample: unknown command 'login google'; after 'login' comes: chatgpt\nTry 'sample --help'.\n"},
-		{"--bot x run y", "sample: '--bot' is misplaced: the command comes first\nTry 'sample --help'.\n"},
-		{"--version run", "sample: '--version' is misplaced: the command comes first\nTry 'sample --help'.\n"},
-		{"help nothing", "sample: unknown command 'nothing'\nTry 'sample --help'.\n"},
-		{"help ls more", "sample help: unexpected argument 'more'\nTry 'sample help --help'.\n"},
-		{"ls --bot x", "sample ls: '--bot' is not for this command (but for 'run')\nTry 'sample ls --help'.\n"},
-		{"ls --prety", "sample ls: unknown option '--prety'; did you mean '--pretty'?\nTry 'sample ls --help'.\n"},
-		{"run", "sample run: needs [--] PROMPT…\nTry 'sample run --help'.\n"},
-		{"login chatgpt x", "sample login chatgpt: unexpected argument 'x'\nTry 'sample login chatgpt --help'.\n"},
-		{"\x1b[2J", "sample: unknown command '?[2J'\nTry 'sample --help'.\n"},
+		{"rnu",             "",               "unknown command 'rnu'; did you mean 'run'?"              },
+		{"interupt",        "",               "unknown command 'interupt'; did you mean 'interrupt'?"   },
+		{"logn",            "",               "unknown command 'logn'; did you mean 'login chatgpt'?"   },
+		{"hlep",            "",               "unknown command 'hlep'; did you mean 'help'?"            },
+		{"xyzzy",           "",               "unknown command 'xyzzy'"                                 },
+		{"RUN",             "",               "unknown command 'RUN'"                                   },
+		{"login",           "",               "after 'login' comes: chatgpt"                            },
+		{"login go",        "",               "unknown command 'login go'; after 'login' comes: chatgpt"},
+		{"--bot x run y",   "",               "'--bot' is misplaced: the command comes first"           },
+		{"--version run",   "",               "'--version' is misplaced: the command comes first"       },
+		{"help nothing",    "",               "unknown command 'nothing'"                               },
+		{"help ls more",    " help",          "unexpected argument 'more'"                              },
+		{"ls --bot x",      " ls",            "'--bot' is not for this command (but for 'run')"         },
+		{"ls --prety",      " ls",            "unknown option '--prety'; did you mean '--pretty'?"      },
+		{"run",             " run",           "needs [--] PROMPT…"                                    },
+		{"login chatgpt x", " login chatgpt", "unexpected argument 'x'"                                 },
+		{"\x1b[2J",         "",               "unknown command '?[2J'"                                  },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(mem) char *expected = xasprintf("sample%s: %s\nTry 'sample%s --help'.\n",
+			rows[i].who, rows[i].says, rows[i].who);
+
 		assert_int_equal(run_line(rows[i].line), CLI_USAGE);
 		assert_int_equal(runs, 0);
-		assert_string_equal(said, rows[i].says);
+		assert_string_equal(said, expected);
 		assert_string_equal(out, "");
 	}
 }

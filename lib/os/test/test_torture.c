@@ -288,7 +288,7 @@ static const struct victim victims[] = {
 
 static void every_call_fails_in_turn(void **state)
 {
-	static const int errnos[] = {EIO, ENOSPC, EACCES, EMFILE};
+	static const int errnos[] = {EIO, ENOSPC, EACCES, EMFILE, ENOSYS};
 
 	for (size_t i = 0; i < ARRAY_LEN(victims); i++) {
 		for (size_t k = 0; k < ARRAY_LEN(errnos); k++)
