@@ -5,7 +5,9 @@
  *
  * Names are stable and stand in the man page. Strings from outside are escaped (text_put_line) and
  * cut at 512 bytes. There is no way to log a struct secret. A line is one write(2), so lines of
- * threads do not mix; a line that cannot be written is dropped.
+ * threads do not mix; a line that cannot be written is dropped. Values that are not a plain word
+ * are quoted; an absent string is a bare "-". Fields for which 4096 bytes have no room are left
+ * out, and the line ends in cut=1. Leaves errno as it was.
  */
 #include <stdint.h>
 

@@ -55,7 +55,8 @@ static inline void mem_cleanup(void *p)
 	})
 
 /* Never NULL. The caller owns what they return and gives it to free(). A zero size gives a pointer
- * that can be freed. xcalloc zeroes; both refuse an overflowing product by aborting. */
+ * that can be freed. xcalloc zeroes; it and xrealloc refuse an overflowing product by aborting.
+ * xstrndup copies exactly len bytes, NULs too, and adds one. */
 void *xmalloc(size_t size) __attribute__((malloc, warn_unused_result));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc, warn_unused_result));
 void *xrealloc(void *p, size_t count, size_t size) __attribute__((warn_unused_result));

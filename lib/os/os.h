@@ -58,10 +58,12 @@ int os_exists(const char *path, struct error *err);
 /* Makes a folder 0700 whatever the umask. One that is there keeps its mode (AG-031). Parents must
  * be there. *ret_made may be NULL. */
 int os_mkdir_private(const char *path, bool *ret_made, struct error *err);
-/* lstat says: a real folder, owned by this user, no group or other bits (AG-033). 1, 0, -1. */
+/* lstat says: a real folder, owned by this user, no group or other bits (AG-033). 1, 0, -1 (also
+ * when nothing is there). */
 int os_dir_is_private(const char *path, struct error *err);
 /* Opens or makes a 0600 regular file (O_NOFOLLOW), tightens a looser one, and takes flock(2) on it
- * without waiting. OS_LOCKED when another process holds it. The lock lives as long as *ret_fd. */
+ * without waiting. OS_LOCKED when it is held already, here or elsewhere. The lock lives as long as
+ * *ret_fd. */
 extern const struct error_kind OS_LOCKED; /* locked, conflict */
 int os_lock_file(const char *path, int *ret_fd, struct error *err);
 
@@ -80,17 +82,19 @@ int os_program_dir(char **ret_dir, struct error *err);
 extern const struct error_kind OS_NO_HOME; /* no_home, unavailable */
 int os_home(char **ret_home, struct error *err);
 /* realpath(3) of the longest prefix that exists, the rest appended as it is: stable before a file
- * is there. Relative paths start at the working folder. ".." in the missing part is ERROR_INVALID.
- * The caller frees. */
+ * is there. Relative paths start at the working folder. ".." in the missing part and a link to
+ * nothing, which is neither there nor missing, are ERROR_INVALID. The caller frees. */
 int os_canonical(const char *path, char **ret_path, struct error *err);
 /* A new 0700 folder PREFIXxxxxxx (prefix with its folder). The caller frees. */
 int os_temp_dir(const char *prefix, char **ret_path, struct error *err);
-/* Removes a tree by handle, never following a link or leaving the file system it starts on. A tree
- * that is not there is no error. */
+/* Removes a tree by handle, never following a link or entering a mount (EXDEV). Folders their owner
+ * cannot read are made readable first. A tree that is not there is no error; a file or link is a
+ * tree of one. Ends at the first thing that cannot be removed. */
 int os_remove_tree(const char *path, struct error *err);
 
 #ifdef CONSORT_SANITIZED
-/* The nth call into os from now on fails with errno `sys`, once; 0 turns it off. Per thread. */
+/* The nth system call that os makes from now on fails with errno `sys`, once; 0 turns it off. Per
+ * thread. */
 void os_fault_at(unsigned nth, int sys);
 /* Calls made since os_fault_at. */
 unsigned os_fault_calls(void);

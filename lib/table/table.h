@@ -31,8 +31,8 @@ void *table_get_id(const struct table *t, uint64_t key);
 void *table_set_id(struct table *t, uint64_t key, void *value);
 void *table_remove_id(struct table *t, uint64_t key);
 
-/* Walk: `size_t at = 0; while ((v = table_next(t, &at)))`. Any order. Between calls the current
- * entry may be removed, nothing be added. */
+/* Walk: `size_t at = 0; while ((v = table_next(t, &at)))`. In the order keys were first set.
+ * Between calls the current entry may be removed, nothing be added. */
 void *table_next(const struct table *t, size_t *at);
 
 #endif

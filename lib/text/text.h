@@ -103,7 +103,8 @@ int text_i64(struct str s, int64_t min, int64_t max, const char *what, int64_t *
 	struct error *err);
 
 /* For a terminal: every control character (C0 but newline and tab, DEL, C1) and every invalid byte
- * is written as an escape such as \x1b or \u009b; bidirectional controls too. */
+ * is written as an escape such as \x1b or \u009b; bidirectional controls too. All or nothing, as
+ * every append. */
 int text_put_visible(struct buf *b, struct str s);
 /* The same, newline and tab escaped too: for one line of a log or a table. */
 int text_put_line(struct buf *b, struct str s);
