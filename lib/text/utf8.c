@@ -94,18 +94,36 @@ static size_t ascii_run(const char *p, size_t len)
 	return at;
 }
 
+static inline bool continues(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+/* Length of the character at p, or 0. Most are told by their first byte and the sort of the others.
+ */
+static inline size_t valid_step(const char *p, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	uint32_t point;
+
+	if (u[0] >= 0xc2 && u[0] < 0xe0 && len >= 2 && continues(u[1]))
+		return 2;
+	if (u[0] > 0xe0 && u[0] < 0xf0 && u[0] != 0xed && len >= 3 && continues(u[1]) &&
+		continues(u[2]))
+		return 3;
+	return utf8_decode(p, len, &point);
+}
+
 /* Bytes of valid UTF-8 at the start. */
 static size_t valid_run(const char *p, size_t len)
 {
 	size_t at = 0, step;
-	uint32_t point;
 
 	while (at < len) {
-		at += ascii_run(p + at, len - at);
-		for (step = 1; at < len && (p[at] & 0x80) && step; at += step)
-			step = utf8_decode(p + at, len - at, &point);
-		if (at < len && (p[at] & 0x80))
+		step = p[at] & 0x80 ? valid_step(p + at, len - at) : ascii_run(p + at, len - at);
+		if (step == 0)
 			break;
+		at += step;
 	}
 	return at;
 }

@@ -20,6 +20,16 @@ static void every_scalar_value_goes_round(void **state)
 	}
 }
 
+static bool valid_by_decoding(const char *p, size_t len)
+{
+	uint32_t c;
+	size_t at = 0, step;
+
+	while (at < len && (step = utf8_decode(p + at, len - at, &c)))
+		at += step;
+	return at == len;
+}
+
 /* Every sequence of up to three bytes, and a sample of four: what decodes encodes to the same
  * bytes. */
 static void what_decodes_is_the_shortest_form(void **state)
@@ -34,6 +44,10 @@ static void what_decodes_is_the_shortest_form(void **state)
 
 		if (len && (utf8_encode(c, back) != len || memcmp(in, back, len) != 0))
 			fail_msg("%08x decodes to U+%04X", v, (unsigned)c);
+		/* The quick way through whole texts says the same as the decoder. */
+		for (size_t n = 1; n <= 4; n++)
+			if (utf8_valid((struct str){in, n}) != valid_by_decoding(in, n))
+				fail_msg("the first %zu of %08x", n, v);
 	}
 }
 
