@@ -11,7 +11,7 @@ enum {
 	ITEM_MAX_BYTES = 16 * 1024 * 1024,
 };
 
-/* A message as stored. `content` is looked at by hand, since null is a value of it. */
+/* A message as stored. A `content` of null is none. */
 struct item_fields {
 	struct str role, tool_call_id;
 	const struct json *content, *tool_calls;
@@ -19,7 +19,7 @@ struct item_fields {
 
 static const struct json_field item_fields[] = {
 	JSON_STR(struct item_fields, role, .required = true),
-	JSON_NODE(struct item_fields, content),
+	JSON_NODE(struct item_fields, content, .nullable = true),
 	JSON_STR(struct item_fields, tool_call_id),
 	JSON_NODE(struct item_fields, tool_calls),
 };
@@ -175,7 +175,7 @@ int item_read(struct arena *a, struct str json, struct item *ret, struct error *
 	it.text = json_str(f.content);
 	if (!it.text.p && it.call_count == 0)
 		return error_set(err, &ERROR_INVALID, "item.content: must be text");
-	if (f.content && !it.text.p && f.content->type != JSON_NULL)
+	if (f.content && !it.text.p)
 		return error_set(err, &ERROR_INVALID, "item.content: must be text or null");
 	*ret = it;
 	return 0;
