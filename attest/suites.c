@@ -1,0 +1,35 @@
+/* The suites. */
+#include "attest/suites.h"
+
+#include <string.h>
+
+static const struct attest_case *const agent_tables[] = {
+	attest_agent_protocol,
+	attest_agent_history,
+	attest_agent_files,
+	attest_agent_processes,
+	attest_agent_sandbox,
+	attest_agent_filter,
+	attest_agent_protected,
+	attest_agent_writes,
+	attest_agent_gates,
+	attest_agent_secrets,
+	attest_agent_release,
+	NULL,
+};
+
+const struct suite suites[] = {
+	{"agent", agent_promises, agent_tables},
+	{NULL,    NULL,           NULL        },
+};
+
+const struct attest_case *suite_case(const struct suite *s, const char *id)
+{
+	for (size_t i = 0; s->tables[i]; i++) {
+		for (const struct attest_case *c = s->tables[i]; c->id; c++) {
+			if (strcmp(c->id, id) == 0)
+				return c;
+		}
+	}
+	return NULL;
+}

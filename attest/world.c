@@ -1,0 +1,349 @@
+/* A case's own world: its home, the files and programs in it, how it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attest/internal.h"
+#include "clock/clock.h"
+#include "os/os.h"
+
+enum {
+	FILE_MAX_BYTES = 64 * 1024 * 1024,
+	RUN_LIMIT_MS = 30000,
+	UNTIL_MS = 10000,
+	LOOK_MS = 5, /* between two looks at something that has no descriptor to wait for */
+};
+
+/* The case of this process, so that an abort in a library still cleans up. */
+static struct attest *current;
+
+static void end_world(struct attest *t)
+{
+	for (size_t i = 0; i < t->child_count; i++) {
+		(void)kill(-t->children[i], SIGKILL); /* gone already, most of them */
+		(void)kill(t->children[i], SIGKILL);
+	}
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+	if (t->home)
+		(void)os_remove_tree(t->home, NULL); /* a leftover below /var/tmp harms nobody */
+	if (t->outside)
+		(void)os_remove_tree(t->outside, NULL);
+}
+
+static void say_and_end(struct attest *t, int status, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0), noreturn));
+
+static void say_and_end(struct attest *t, int status, const char *format, va_list args)
+{
+	(void)vprintf(format, args); /* to the runner */
+	(void)printf("\n");
+	(void)fflush(stdout);
+	end_world(t);
+	_exit(status);
+}
+
+void attest_broken(struct attest *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_and_end(t, EXIT_BROKEN, format, args);
+}
+
+void attest_not_here(struct attest *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_and_end(t, EXIT_NOT_HERE, format, args);
+}
+
+void attest_note(struct attest *t, const char *format, ...)
+{
+	va_list args;
+
+	if (!t->verbose)
+		return;
+	va_start(args, format);
+	(void)fprintf(stderr, "%s: ", t->row->id);
+	(void)vfprintf(stderr, format, args);
+	(void)fprintf(stderr, "\n");
+	va_end(args);
+}
+
+static void on_end(int signum)
+{
+	(void)signum;
+	if (current)
+		end_world(current);
+	_exit(EXIT_BROKEN);
+}
+
+int attest_case_main(const struct attest_case *row, bool verbose, bool rough)
+{
+	static struct attest world;
+	const char *missing;
+
+	world = (struct attest){.row = row, .verbose = verbose, .rough = rough};
+	current = &world;
+	(void)signal(SIGTERM, on_end); /* fails for no such signal only */
+	(void)signal(SIGINT, on_end);
+	(void)signal(SIGABRT, on_end);
+	(void)signal(SIGPIPE, SIG_IGN);
+	missing = attest_missing(&world, row->needs);
+	if (missing)
+		attest_not_here(&world, "%s", missing);
+	row->run(&world);
+	(void)fflush(stdout);
+	end_world(&world);
+	arena_release(&world.arena);
+	return EXIT_HELD;
+}
+
+static char *temp_dir(struct attest *t)
+{
+	struct error err = ERROR_INIT;
+	char *path = NULL;
+
+	if (os_temp_dir("/var/tmp/attest-", &path, &err) < 0)
+		attest_broken(t, "attest: %s", err.text);
+	return path;
+}
+
+const char *attest_home(struct attest *t)
+{
+	if (!t->home)
+		t->home = temp_dir(t);
+	return t->home;
+}
+
+const char *attest_outside(struct attest *t)
+{
+	if (!t->outside)
+		t->outside = temp_dir(t);
+	return t->outside;
+}
+
+const char *attest_bin(const char *program)
+{
+	static char path[4096];
+	char *dir = NULL;
+
+	must(os_program_dir(&dir, NULL) == 0);
+	(void)snprintf(path, sizeof(path), "%s/%s", dir,
+		program); /* a longer one is not found, which shows */
+	free(dir);
+	return path;
+}
+
+char *attest_path(struct attest *t, const char *format, ...)
+{
+	char *text, *kept;
+	va_list args;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	kept = arena_strndup(&t->arena, text, strlen(text));
+	free(text);
+	return kept;
+}
+
+static void make_parents(struct attest *t, const char *path)
+{
+	char *copy = attest_path(t, "%s", path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+			attest_broken(t, "attest: make '%s': %s", copy, strerror(errno));
+		*slash = '/';
+	}
+}
+
+void attest_write(struct attest *t, const char *path, const char *content)
+{
+	struct error err = ERROR_INIT;
+	int fd = -1;
+
+	make_parents(t, path);
+	if (os_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, &fd, &err) < 0 ||
+		os_write_all(fd, content, strlen(content), &err) < 0)
+		attest_broken(t, "attest: %s", err.text);
+	os_close(fd);
+}
+
+struct str attest_read(struct attest *t, const char *path)
+{
+	struct buf content = BUF_INIT(FILE_MAX_BYTES);
+	struct str kept = STR("");
+
+	if (os_read_file(path, &content, NULL) == 0 && content.len > 0)
+		kept = (struct str){
+			arena_strndup(&t->arena, content.data, content.len), content.len};
+	buf_release(&content);
+	return kept;
+}
+
+bool attest_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+void attest_mode(struct attest *t, const char *what, const char *path, mode_t mode)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		attest_broken(t, "%s: '%s' is not there", what, path);
+	attest_true(t, (st.st_mode & 07777) == mode, "%s: the mode of '%s' is %04o, not %04o", what,
+		path, st.st_mode & 07777, mode);
+}
+
+void attest_absent(struct attest *t, const char *path)
+{
+	attest_true(t, !attest_exists(path), "'%s' is there", path);
+}
+
+void attest_has(struct attest *t, const char *what, struct str text, const char *needle)
+{
+	attest_true(t, str_find(text, str_from(needle), 0) >= 0, "%s: no '%s' in: %.*s", what,
+		needle, (int)str_cut(text, 1000).len, text.p);
+}
+
+void attest_lacks(struct attest *t, const char *what, struct str text, const char *needle)
+{
+	attest_true(t, str_find(text, str_from(needle), 0) < 0, "%s: '%s' stands in: %.*s", what,
+		needle, (int)str_cut(text, 1000).len, text.p);
+}
+
+void attest_until(
+	struct attest *t, const char *what, bool (*try)(struct attest *t, void *arg), void *arg)
+{
+	int64_t until = clock_mono_ms(clock_system()) + UNTIL_MS;
+
+	while (!try(t, arg)) {
+		attest_true(t, clock_mono_ms(clock_system()) < until, "%s: not within %d s", what,
+			UNTIL_MS / 1000);
+		(void)poll(NULL, 0, LOOK_MS); /* a signal only shortens it */
+	}
+}
+
+/*
+ * Programs.
+ */
+static bool names(const char *entry, const char *name_of)
+{
+	size_t len = strcspn(name_of, "=");
+
+	return strncmp(entry, name_of, len) == 0 && entry[len] == '=';
+}
+
+char **attest_environ(struct attest *t, const char *const *more)
+{
+	const char *path = getenv("PATH"), *asan = getenv("ASAN_OPTIONS");
+	char **env = arena_alloc(&t->arena, 64 * sizeof(*env));
+	size_t count = 0;
+
+	env[count++] = attest_path(t, "HOME=%s", attest_home(t));
+	env[count++] = attest_path(t, "PATH=%s", path ? path : "/usr/bin:/bin");
+	env[count++] = attest_path(t, "LANG=C.UTF-8");
+	if (asan)
+		env[count++] = attest_path(t, "ASAN_OPTIONS=%s", asan);
+	for (size_t i = 0; more && more[i]; i++) {
+		size_t at = 0;
+
+		while (at < count && !names(env[at], more[i]))
+			at++;
+		must(at < 63);
+		env[at] = attest_path(t, "%s", more[i]);
+		count = at == count ? count + 1 : count;
+	}
+	return env;
+}
+
+pid_t attest_spawn(struct attest *t, const char *const *argv, char *const *env, const char *cwd,
+	int out, int err, mode_t mask)
+{
+	pid_t pid = fork(); /* one thread, always to exec */
+
+	if (pid < 0)
+		attest_broken(t, "attest: no process: %s", strerror(errno));
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		(void)setpgid(0, 0); /* a failure shows: the group cannot be ended */
+		(void)umask(mask);
+		(void)signal(SIGPIPE, SIG_DFL);
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(out >= 0 ? out : null, STDOUT_FILENO);
+		(void)dup2(err >= 0 ? err : null, STDERR_FILENO);
+		if (!cwd || chdir(cwd) == 0)
+			(void)execvpe(argv[0], (char *const *)argv, env);
+		_exit(127);
+	}
+	(void)setpgid(pid, pid); /* whoever of the two is first */
+	must(t->child_count < CHILDREN_MAX);
+	t->children[t->child_count++] = pid;
+	return pid;
+}
+
+int attest_reap(struct attest *t, pid_t pid, const char *what, int limit_ms)
+{
+	int64_t until = clock_mono_ms(clock_system()) + limit_ms;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		attest_true(t, clock_mono_ms(clock_system()) < until, "%s: did not end within %d s",
+			what, limit_ms / 1000);
+		(void)poll(NULL, 0, LOOK_MS); /* a signal only shortens it */
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct attest_ran attest_run(struct attest *t, const char *const *argv, const char *const *env)
+{
+	char *out_path = attest_path(t, "%s/.out-%zu", attest_home(t), t->child_count);
+	char *err_path = attest_path(t, "%s/.err-%zu", attest_home(t), t->child_count);
+	struct attest_ran ran;
+	int out = -1, err = -1;
+	pid_t pid;
+
+	if (os_open(out_path, O_RDWR | O_CREAT | O_TRUNC, 0600, &out, NULL) < 0 ||
+		os_open(err_path, O_RDWR | O_CREAT | O_TRUNC, 0600, &err, NULL) < 0)
+		attest_broken(t, "attest: no file for the output of '%s'", argv[0]);
+	pid = attest_spawn(t, argv, attest_environ(t, env), attest_home(t), out, err, 0022);
+	os_close(out);
+	os_close(err);
+	ran.status = attest_reap(t, pid, argv[0], RUN_LIMIT_MS);
+	(void)kill(-pid, SIGKILL); /* what it left behind */
+	ran.out = attest_read(t, out_path);
+	ran.err = attest_read(t, err_path);
+	(void)unlink(out_path); /* the home goes as a whole */
+	(void)unlink(err_path);
+	return ran;
+}
+
+struct attest_ran attest_sh(struct attest *t, const char *script, ...)
+{
+	const char *argv[] = {"/bin/sh", "-c", NULL, NULL};
+	va_list args;
+	char *text;
+
+	va_start(args, script);
+	text = xvasprintf(script, args);
+	va_end(args);
+	argv[2] = arena_strndup(&t->arena, text, strlen(text));
+	free(text);
+	return attest_run(t, argv, NULL);
+}
