@@ -1,25 +1,25 @@
 #ifndef AGENT_CORE_TURN_H
 #define AGENT_CORE_TURN_H
 /*
- * The turn's state machine (spec 3.2, 3.4): state × event → state and action. Pure: it decides what comes
- * next, serve/turn.c carries it out and reports back what happened.
+ * The turn's state machine (spec 3.2, 3.4): state × event → state and action. Pure: it decides what
+ * comes next, serve/turn.c carries it out and reports back what happened.
  *
- * The order of truth is in the table: an intent is committed before a tool runs, a result before the model
- * goes on.
+ * The order of truth is in the table: an intent is committed before a tool runs, a result before
+ * the model goes on.
  */
 #include <stdbool.h>
 
 enum turn_state {
-	TURN_LOADING,   /* reading the context from the store */
-	TURN_MODEL,     /* the model is answering */
-	TURN_APPENDING, /* committing the reply and the planned calls */
-	TURN_DECIDING,  /* what becomes of the current call */
+	TURN_LOADING,    /* reading the context from the store */
+	TURN_MODEL,      /* the model is answering */
+	TURN_APPENDING,  /* committing the reply and the planned calls */
+	TURN_DECIDING,   /* what becomes of the current call */
 	TURN_ANNOUNCING, /* committing a request for verdicts */
-	TURN_GATED,     /* waiting for verdicts */
-	TURN_STARTING,  /* committing that the call executes */
-	TURN_TOOL,      /* the tool runs */
-	TURN_RECORDING, /* committing the call's result */
-	TURN_ENDING,    /* committing the turn's outcome */
+	TURN_GATED,      /* waiting for verdicts */
+	TURN_STARTING,   /* committing that the call executes */
+	TURN_TOOL,       /* the tool runs */
+	TURN_RECORDING,  /* committing the call's result */
+	TURN_ENDING,     /* committing the turn's outcome */
 	TURN_OVER,
 	TURN_STATES
 };
@@ -28,20 +28,20 @@ enum turn_event {
 	EV_CONTEXT_READ,
 	EV_CONTEXT_FAILED,
 	EV_LIMIT_REACHED, /* rounds or budget: no further model call */
-	EV_REPLY_CALLS,  /* the model wants tools */
-	EV_REPLY_FINAL,  /* the model is done */
+	EV_REPLY_CALLS,   /* the model wants tools */
+	EV_REPLY_FINAL,   /* the model is done */
 	EV_MODEL_FAILED,
 	EV_COMMITTED,
 	EV_COMMITTED_STOP, /* committed, and somebody asked to stop meanwhile */
-	EV_CLEAR,        /* the call may run */
-	EV_UNANNOUNCED,  /* the call needs verdicts nobody was asked for */
-	EV_HELD,         /* the call waits for verdicts */
-	EV_REFUSED,      /* the call gets a result without running */
+	EV_CLEAR,          /* the call may run */
+	EV_UNANNOUNCED,    /* the call needs verdicts nobody was asked for */
+	EV_HELD,           /* the call waits for verdicts */
+	EV_REFUSED,        /* the call gets a result without running */
 	EV_NO_MORE_CALLS,
 	EV_ALLOWED,
 	EV_DENIED,
 	EV_TOOL_DONE,
-	EV_STOP,         /* interrupt or shutdown */
+	EV_STOP, /* interrupt or shutdown */
 	TURN_EVENTS
 };
 
@@ -49,9 +49,9 @@ enum turn_action {
 	DO_NOTHING,
 	READ_CONTEXT,
 	ASK_MODEL,
-	STOP_MODEL,     /* and then COMMIT_FINISH */
+	STOP_MODEL, /* and then COMMIT_FINISH */
 	COMMIT_APPEND,
-	COMMIT_LAST,    /* the final reply and the outcome in one commit */
+	COMMIT_LAST, /* the final reply and the outcome in one commit */
 	DECIDE_CALL,
 	COMMIT_ANNOUNCE,
 	WAIT_VERDICTS,
@@ -59,7 +59,7 @@ enum turn_action {
 	RUN_TOOL,
 	STOP_TOOL,
 	COMMIT_RESULT,
-	COMMIT_UNRUN,   /* the current call never ran: its result says cancelled */
+	COMMIT_UNRUN, /* the current call never ran: its result says cancelled */
 	COMMIT_FINISH,
 	LET_GO,
 };

@@ -65,19 +65,21 @@ static struct verdict_slot *find_slot(struct verdicts *v, struct str tag, struct
 	if (!tag.p && v->count == 1)
 		return &v->slots[0];
 	if (!tag.p) {
-		(void)error_set(err, &VERDICT_TAG_REQUIRED, "the call waits on %zu gates: name one by `tag`",
-			v->count);
+		(void)error_set(err, &VERDICT_TAG_REQUIRED,
+			"the call waits on %zu gates: name one by `tag`", v->count);
 		return NULL;
 	}
 	for (size_t i = 0; i < v->count; i++) {
 		if (str_eq(v->slots[i].gate.tag, tag))
 			return &v->slots[i];
 	}
-	(void)error_set(err, &VERDICT_NONE_PENDING, "no gate '" STR_FMT "' holds this call", STR_ARG(tag));
+	(void)error_set(
+		err, &VERDICT_NONE_PENDING, "no gate '" STR_FMT "' holds this call", STR_ARG(tag));
 	return NULL;
 }
 
-int verdicts_answer(struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err)
+int verdicts_answer(
+	struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err)
 {
 	struct verdict_slot *slot;
 
@@ -116,7 +118,8 @@ int64_t verdicts_expire_in(const struct verdicts *v, int64_t now_ms)
 		if (left < 0)
 			left = 0;
 		if (left > slot->gate.expire_ms)
-			left = slot->gate.expire_ms; /* the clock was set back: never longer than asked */
+			left = slot->gate.expire_ms; /* the clock was set back: never longer than
+							asked */
 		if (least < 0 || left < least)
 			least = left;
 	}

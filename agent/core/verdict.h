@@ -1,10 +1,11 @@
 #ifndef AGENT_CORE_VERDICT_H
 #define AGENT_CORE_VERDICT_H
 /*
- * Verdicts on one call (spec 6): which gates must allow it, who said what, what that comes to. Pure.
+ * Verdicts on one call (spec 6): which gates must allow it, who said what, what that comes to.
+ * Pure.
  *
- * A call needs an allow from every gate (AG-146), the first deny denies it (AG-147), an unanswered gate
- * denies when it expires (AG-149). The daemon reads neither tag nor arguments (AG-145).
+ * A call needs an allow from every gate (AG-146), the first deny denies it (AG-147), an unanswered
+ * gate denies when it expires (AG-149). The daemon reads neither tag nor arguments (AG-145).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,14 +48,15 @@ enum verdict_state verdicts_outcome(const struct verdicts *v);
 const struct verdict_slot *verdicts_denier(const struct verdicts *v);
 
 struct verdict_answer {
-	struct str tag;      /* absent: the one gate there is */
+	struct str tag; /* absent: the one gate there is */
 	int64_t request;
 	bool allow;
-	struct str by;       /* absent: nobody's name */
-	struct str reason;   /* absent: none */
+	struct str by;     /* absent: nobody's name */
+	struct str reason; /* absent: none */
 };
 /* One gate's answer; the first per gate stands. */
-int verdicts_answer(struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err);
+int verdicts_answer(
+	struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err);
 
 /* Milliseconds until the next open gate expires, at least 0; -1: none does. */
 int64_t verdicts_expire_in(const struct verdicts *v, int64_t now_ms);

@@ -49,8 +49,10 @@ static int parse(struct fetch *f, struct str reference, struct error *err)
 	f->call_id = (struct str){reference.p + first.len + 1, end - first.len - 2};
 	if (!str_is(f->stream, "stdout") && !str_is(f->stream, "stderr"))
 		return no_artifact(err);
-	f->stream = (struct str){arena_strndup(&f->arena, f->stream.p, f->stream.len), f->stream.len};
-	f->call_id = (struct str){arena_strndup(&f->arena, f->call_id.p, f->call_id.len), f->call_id.len};
+	f->stream = (struct str){
+		arena_strndup(&f->arena, f->stream.p, f->stream.len), f->stream.len};
+	f->call_id = (struct str){
+		arena_strndup(&f->arena, f->call_id.p, f->call_id.len), f->call_id.len};
 	return 0;
 }
 
@@ -63,7 +65,8 @@ static int run_fetch(struct store_view *v, void *arg, struct error *err)
 	if (f->error.kind)
 		return 0;
 	if (f->node == 0)
-		return store_artifact_get(v, f->bot, f->turn, f->call_id, f->stream, &f->arena, &f->bytes, err);
+		return store_artifact_get(
+			v, f->bot, f->turn, f->call_id, f->stream, &f->arena, &f->bytes, err);
 	if (store_items(v, f->bot, &f->node, 1, &f->arena, &nodes, err) < 0 ||
 		item_read(&f->arena, nodes[0].item, &item, err) < 0)
 		return -1;

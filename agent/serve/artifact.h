@@ -1,6 +1,7 @@
 #ifndef AGENT_SERVE_ARTIFACT_H
 #define AGENT_SERVE_ARTIFACT_H
-/* What `read` asks the store for: "TURN/CALL_ID/stdout", "TURN/CALL_ID/stderr", "result/NODE" (spec 4.3). */
+/* What `read` asks the store for: "TURN/CALL_ID/stdout", "TURN/CALL_ID/stderr", "result/NODE"
+ * (spec 4.3). */
 #include <stdint.h>
 
 #include "error/error.h"

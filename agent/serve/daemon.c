@@ -159,7 +159,8 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (setup_providers(d, err) < 0 || setup_secrets(d, err) < 0 || open_store(d, &recovery, err) < 0)
+	if (setup_providers(d, err) < 0 || setup_secrets(d, err) < 0 ||
+		open_store(d, &recovery, err) < 0)
 		return -1;
 	if (setup_tools(d, err) < 0 || open_socket(d, err) < 0)
 		return -1;
@@ -246,7 +247,8 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	if (rc == 0)
 		loop_run(d.loop);
 	if (rc == 0)
-		log_event(LOG_INFO, "daemon.stopped", LOG_I64("abandoned", (int64_t)table_count(d.live)));
+		log_event(LOG_INFO, "daemon.stopped",
+			LOG_I64("abandoned", (int64_t)table_count(d.live)));
 	stop(&d);
 	return rc;
 }

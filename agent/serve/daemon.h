@@ -22,15 +22,15 @@
 extern const struct error_kind DAEMON_DRAINING; /* daemon_draining */
 
 struct daemon_options {
-	const char *store;           /* canonical */
+	const char *store; /* canonical */
 	const char *socket;
 	const char *const *providers; /* specs */
 	size_t provider_count;
-	const char *const *walls;    /* canonical, NULL-terminated */
+	const char *const *walls;           /* canonical, NULL-terminated */
 	const char *const *protected_paths; /* canonical, NULL-terminated */
 	int64_t max_processes, max_active;
 	int64_t max_pending, max_pending_bytes; /* 0: none */
-	int64_t idle_exit_seconds;   /* 0: none */
+	int64_t idle_exit_seconds;              /* 0: none */
 };
 
 struct daemon {
@@ -60,8 +60,8 @@ struct daemon {
 	bool closing;  /* turns were told to stop */
 };
 
-/* Runs until shutdown, a signal or the idle limit. STORE_OWNED and LISTEN_OWNED when another daemon has
- * the store or the socket. */
+/* Runs until shutdown, a signal or the idle limit. STORE_OWNED and LISTEN_OWNED when another daemon
+ * has the store or the socket. */
 int daemon_run(const struct daemon_options *o, struct error *err);
 /* Stops accepting; no turn starts. Running ones go on for grace_ms, then are interrupted. */
 void daemon_shutdown(struct daemon *d, int64_t grace_ms, const char *why);

@@ -55,15 +55,16 @@ void live_step(struct live_turn *t, enum turn_event e)
 
 	if (!turn_step(&t->state, e, &then)) {
 		log_event(LOG_DEBUG, "turn.no_move", LOG_I64("turn", t->info.id),
-			LOG_CSTR("state", turn_state_name(from)), LOG_CSTR("event", turn_event_name(e)));
+			LOG_CSTR("state", turn_state_name(from)),
+			LOG_CSTR("event", turn_event_name(e)));
 		return;
 	}
 	actions[then](t);
 }
 
 /*
- * Writing jobs. One that the store refuses (a full disk) is tried again until it is taken; the bot stays
- * busy meanwhile and other bots go on.
+ * Writing jobs. One that the store refuses (a full disk) is tried again until it is taken; the bot
+ * stays busy meanwhile and other bots go on.
  */
 static void submit_job(struct live_turn *t);
 
@@ -252,8 +253,10 @@ static int run_finish(struct store_tx *tx, void *arg, struct error *err)
 /* The outcome by what happened: a stop's cause, a failure, or completed. */
 static void set_finish(struct live_turn *t)
 {
-	t->finish = (struct store_finish){
-		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED, .result_item = item_result};
+	t->finish = (struct store_finish){.bot = t->bot.id,
+		.turn = t->info.id,
+		.status = TURN_COMPLETED,
+		.result_item = item_result};
 	if (t->fault.kind) {
 		t->finish.status = TURN_FAILED;
 		t->finish.error = t->fault_code.p ? t->fault_code : str_from(error_code(&t->fault));
@@ -285,7 +288,8 @@ static void let_go(struct live_turn *t)
 	struct daemon *d = t->d;
 
 	log_event(LOG_INFO, "turn.done", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id),
-		LOG_CSTR("status", turn_status_names[t->finish.status]), LOG_I64("rounds", t->rounds));
+		LOG_CSTR("status", turn_status_names[t->finish.status]),
+		LOG_I64("rounds", t->rounds));
 	must(table_remove(d->live, t->bot.name) == t);
 	loop_timer_stop(t->timer);
 	waiters_notify(d, t->info.id);
@@ -295,8 +299,6 @@ static void let_go(struct live_turn *t)
 	schedule_unreserve(d);
 	schedule_kick(d);
 }
-
-
 
 void live_read_returned(struct live_turn *t)
 {

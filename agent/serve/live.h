@@ -22,29 +22,29 @@ struct daemon;
 
 struct live_call {
 	struct str call_id, name, arguments; /* in the round's arena */
-	const struct tool *tool;       /* NULL: none of that name for this bot */
+	const struct tool *tool;             /* NULL: none of that name for this bot */
 	const void *args;
-	struct tool_judgement judged;  /* as announced */
+	struct tool_judgement judged; /* as announced */
 	struct verdicts verdicts;
-	bool required;                 /* verdicts were found to be needed */
+	bool required; /* verdicts were found to be needed */
 	bool started;
-	struct error refusal;          /* set: it gets this as its result without running */
-	int64_t node;                  /* of the item that holds it */
+	struct error refusal; /* set: it gets this as its result without running */
+	int64_t node;         /* of the item that holds it */
 	size_t item;
 };
 
 struct live_turn {
 	struct daemon *d;
 	enum turn_state state;
-	struct arena arena;            /* the turn's */
-	struct arena round;            /* one model reply and its calls */
-	struct bot bot;                /* settings as of the last round or configure */
+	struct arena arena; /* the turn's */
+	struct arena round; /* one model reply and its calls */
+	struct bot bot;     /* settings as of the last round or configure */
 	struct store_turn info;
 	struct str workspace;
 	int64_t rounds;
 	bool stop;
-	bool abandoned;                /* the daemon ends without it: nothing is driven any more */
-	const char *stop_cause;        /* the turn's error: cancelled, daemon_shutdown */
+	bool abandoned;         /* the daemon ends without it: nothing is driven any more */
+	const char *stop_cause; /* the turn's error: cancelled, daemon_shutdown */
 
 	struct provider_call *call;
 	struct provider_request request;
@@ -54,7 +54,7 @@ struct live_turn {
 	struct tool_run *run;
 	struct list in_process_queue;
 	bool process_held;
-	struct loop_timer *timer;      /* expiry of gates, or the next try of a job */
+	struct loop_timer *timer; /* expiry of gates, or the next try of a job */
 
 	/* The writing job under way. */
 	int (*job)(struct store_tx *tx, void *arg, struct error *err);
@@ -68,17 +68,17 @@ struct live_turn {
 	int64_t announced_ms;
 	struct store_call *announce;
 	size_t announce_count;
-	size_t *announced_calls;       /* index into calls of each */
+	size_t *announced_calls; /* index into calls of each */
 	int64_t *announce_requests;
 	struct store_result result;
 	struct store_verdict verdict_rows[BOT_GATES_MAX];
 	size_t verdict_count;
 	bool sandboxed;
-	bool last_failed;              /* the call just recorded was denied, failed or exited non-zero */
+	bool last_failed; /* the call just recorded was denied, failed or exited non-zero */
 	struct store_finish finish;
 	struct store_finished finished;
 	enum turn_status final;
-	struct error fault;            /* of a failed turn */
+	struct error fault; /* of a failed turn */
 	struct str fault_code;
 };
 
@@ -91,12 +91,13 @@ void live_stop(struct live_turn *t, const char *cause);
 /* Its bot's settings were replaced. */
 void live_configured(struct daemon *d, const struct bot *b);
 /* A verdict for one of its calls. */
-int live_answer(struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err);
+int live_answer(
+	struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err);
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
 void live_process_granted(struct live_turn *t);
-/* The daemon ends without it: what runs is ended, nothing more is recorded. live_free when no job of its
- * is under way any more. */
+/* The daemon ends without it: what runs is ended, nothing more is recorded. live_free when no job
+ * of its is under way any more. */
 void live_abandon(struct live_turn *t);
 void live_free(struct live_turn *t);
 

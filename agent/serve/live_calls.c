@@ -35,13 +35,16 @@ static int find_tool(const struct live_turn *t, struct live_call *c, struct erro
 
 	c->tool = tool_find(c->name);
 	if (!c->tool)
-		return error_set(err, &TOOL_UNKNOWN, "there is no tool '" STR_FMT "'", STR_ARG(shown));
+		return error_set(
+			err, &TOOL_UNKNOWN, "there is no tool '" STR_FMT "'", STR_ARG(shown));
 	if (!bot_has_tool(&t->bot, c->name))
-		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot has no tool '" STR_FMT "'", STR_ARG(shown));
+		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot has no tool '" STR_FMT "'",
+			STR_ARG(shown));
 	return 0;
 }
 
-static int judge(struct live_turn *t, struct live_call *c, struct tool_judgement *ret, struct error *err)
+static int judge(
+	struct live_turn *t, struct live_call *c, struct tool_judgement *ret, struct error *err)
 {
 	struct tool_context context;
 
@@ -52,13 +55,15 @@ static int judge(struct live_turn *t, struct live_call *c, struct tool_judgement
 	return c->tool->judge(&context, &t->round, c->args, ret, err);
 }
 
-/* Under a sandbox only a call that leaves it is judged (AG-155); without one, every call a gate names. */
+/* Under a sandbox only a call that leaves it is judged (AG-155); without one, every call a gate
+ * names. */
 static bool is_judged(const struct live_turn *t, const struct tool_judgement *j)
 {
 	return t->bot.set.sandbox == SANDBOX_FULL_ACCESS || j->reach == TOOL_LEAVES;
 }
 
-static void require_verdicts(struct live_turn *t, struct live_call *c, const struct tool_judgement *j)
+static void require_verdicts(
+	struct live_turn *t, struct live_call *c, const struct tool_judgement *j)
 {
 	c->judged = *j;
 	if (!is_judged(t, j))
@@ -67,7 +72,8 @@ static void require_verdicts(struct live_turn *t, struct live_call *c, const str
 	c->required = c->verdicts.count > 0;
 	if (c->verdicts.count == 0 && j->reach == TOOL_LEAVES)
 		(void)error_set(&c->refusal, &TOOL_NO_GATE,
-			"the call would leave the sandbox (%s) and no gate of this bot judges '" STR_FMT "'",
+			"the call would leave the sandbox (%s) and no gate of this bot judges "
+			"'" STR_FMT "'",
 			j->why ? j->why : "outside", STR_ARG(c->name));
 }
 
@@ -167,7 +173,8 @@ static void add_announce(struct live_turn *t, size_t at)
 static void start_announce(struct live_turn *t)
 {
 	t->announce = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*t->announce));
-	t->announced_calls = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*t->announced_calls));
+	t->announced_calls = arena_alloc(
+		&t->round, (t->call_count + 1) * sizeof(*t->announced_calls));
 	t->announce_count = 0;
 }
 
@@ -184,8 +191,8 @@ static int run_announce(struct store_tx *tx, void *arg, struct error *err)
 static void announced(struct live_turn *t)
 {
 	for (size_t i = 0; i < t->announce_count; i++)
-		verdicts_announce(&t->calls[t->announced_calls[i]].verdicts, t->announce_requests[i],
-			t->announced_ms);
+		verdicts_announce(&t->calls[t->announced_calls[i]].verdicts,
+			t->announce_requests[i], t->announced_ms);
 	t->announce_count = 0;
 }
 
@@ -223,10 +230,12 @@ bool live_call_pending(const struct live_turn *t, size_t at)
 
 	if (at < t->at || c->started || t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
 		return false;
-	return c->verdicts.request > 0 && !c->refusal.kind && verdicts_outcome(&c->verdicts) == VERDICT_OPEN;
+	return c->verdicts.request > 0 && !c->refusal.kind &&
+	       verdicts_outcome(&c->verdicts) == VERDICT_OPEN;
 }
 
-int live_answer(struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err)
+int live_answer(
+	struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err)
 {
 	for (size_t i = t->at; i < t->call_count; i++) {
 		struct live_call *c = &t->calls[i];
@@ -248,7 +257,8 @@ int live_answer(struct live_turn *t, struct str call_id, const struct verdict_an
 			live_wait_verdicts(t);
 		return 0;
 	}
-	return error_set(err, &VERDICT_NONE_PENDING, "no call '%.*s' of turn %lld waits for a verdict",
+	return error_set(err, &VERDICT_NONE_PENDING,
+		"no call '%.*s' of turn %lld waits for a verdict",
 		(int)str_cut(call_id, BOT_NAME_MAX_BYTES).len, call_id.p, (long long)t->info.id);
 }
 
@@ -260,13 +270,15 @@ static void list_verdicts(struct live_turn *t, const struct live_call *c)
 
 		if (s->state == VERDICT_OPEN)
 			continue;
-		t->verdict_rows[t->verdict_count++] = (struct store_verdict){.tag = s->gate.tag,
+		t->verdict_rows[t->verdict_count++] = (struct store_verdict){
+			.tag = s->gate.tag,
 			.by = s->by[0] ? str_from(s->by) : (struct str){NULL, 0},
 			.reason = str_from(s->reason),
 			.allow = s->state == VERDICT_ALLOWED,
 			.at_ms = s->at_ms,
 			.waited_ms = s->waited_ms,
-			.request = c->verdicts.request};
+			.request = c->verdicts.request
+                };
 	}
 }
 
@@ -311,8 +323,8 @@ static void set_result(struct live_turn *t, struct str output, bool failed)
 static void tool_finished(void *arg, const struct tool_result *r)
 {
 	struct live_turn *t = arg;
-	struct store_artifact *kept =
-		arena_alloc(&t->round, (r->artifact_count + 1) * sizeof(*kept));
+	struct store_artifact *kept = arena_alloc(
+		&t->round, (r->artifact_count + 1) * sizeof(*kept));
 
 	set_result(t, r->output, r->failed);
 	t->result.cancelled = r->cancelled;
@@ -320,8 +332,10 @@ static void tool_finished(void *arg, const struct tool_result *r)
 		struct str bytes = r->artifacts[i].bytes;
 		struct str stream = r->artifacts[i].stream;
 
-		kept[i].stream = (struct str){arena_strndup(&t->round, stream.p, stream.len), stream.len};
-		kept[i].bytes = (struct str){arena_strndup(&t->round, bytes.p, bytes.len), bytes.len};
+		kept[i].stream = (struct str){
+			arena_strndup(&t->round, stream.p, stream.len), stream.len};
+		kept[i].bytes = (struct str){
+			arena_strndup(&t->round, bytes.p, bytes.len), bytes.len};
 	}
 	t->result.artifacts = kept;
 	t->result.artifact_count = r->artifact_count;
@@ -343,8 +357,8 @@ void live_process_granted(struct live_turn *t)
 
 	t->process_held = c->tool->confined;
 	live_context(t, c, context);
-	if (c->tool->start(context, &t->round, c->args, c->judged.reach == TOOL_LEAVES, tool_finished, t, &t->run,
-		    &err) == 0)
+	if (c->tool->start(context, &t->round, c->args, c->judged.reach == TOOL_LEAVES,
+		    tool_finished, t, &t->run, &err) == 0)
 		return;
 	release_process(t);
 	set_error_result(t, &err);
@@ -436,6 +450,7 @@ void live_commit_unrun(struct live_turn *t)
 struct str live_user_item(struct arena *a, const struct store_turn *turn)
 {
 	if (turn->from_bot.p)
-		return item_from_bot(a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
+		return item_from_bot(
+			a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
 	return item_user(a, turn->prompt);
 }

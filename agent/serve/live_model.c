@@ -20,16 +20,14 @@ struct context {
 	struct bot now;
 };
 
-
-
 static int run_context(struct store_view *v, void *arg, struct error *err)
 {
 	struct context *c = arg;
 
 	if (store_bot_get_id(v, c->bot, &c->arena, &c->now, err) < 0)
 		return -1;
-	return store_context(v, c->bot, CONTEXT_MAX_BYTES, CONTEXT_MAX_ITEMS, &c->arena, &c->nodes, &c->count,
-		err);
+	return store_context(v, c->bot, CONTEXT_MAX_BYTES, CONTEXT_MAX_ITEMS, &c->arena, &c->nodes,
+		&c->count, err);
 }
 
 /* The items move to the round's arena by moving the arena itself. */
@@ -54,7 +52,8 @@ static bool limit_reached(struct live_turn *t)
 	int64_t budget = t->bot.set.budget_tokens;
 
 	if (t->rounds >= ROUNDS_MAX) {
-		(void)error_set(&t->fault, &ROUND_LIMIT, "the turn made %d model calls", ROUNDS_MAX);
+		(void)error_set(
+			&t->fault, &ROUND_LIMIT, "the turn made %d model calls", ROUNDS_MAX);
 		return true;
 	}
 	if (budget > 0 && t->bot.tokens_used >= budget) {
@@ -106,7 +105,8 @@ static void model_text(void *arg, struct str delta)
 	json_put_str(&j, "text", delta);
 	json_close(&j, '}');
 	if (!data.full)
-		publish_passing(t->d, t->bot.id, t->bot.name, t->info.id, "text_delta", buf_str(&data));
+		publish_passing(
+			t->d, t->bot.id, t->bot.name, t->info.id, "text_delta", buf_str(&data));
 	buf_release(&data);
 }
 
@@ -120,12 +120,13 @@ static int check_reply(const struct provider_reply *r, struct error *err)
 	size_t bytes = 0;
 
 	if (r->call_count > CALLS_MAX || r->item_count > CALLS_MAX)
-		return error_set(err, &OUTPUT_LIMIT, "the reply holds more than %d items or calls", CALLS_MAX);
+		return error_set(err, &OUTPUT_LIMIT, "the reply holds more than %d items or calls",
+			CALLS_MAX);
 	for (size_t i = 0; i < r->item_count; i++)
 		bytes += r->items[i].len;
 	if (bytes > PROVIDER_OUTPUT_MAX_BYTES)
-		return error_set(err, &OUTPUT_LIMIT, "the reply has %zu bytes, %d are the limit", bytes,
-			PROVIDER_OUTPUT_MAX_BYTES);
+		return error_set(err, &OUTPUT_LIMIT, "the reply has %zu bytes, %d are the limit",
+			bytes, PROVIDER_OUTPUT_MAX_BYTES);
 	for (size_t i = 0; i < r->call_count; i++) {
 		if (r->calls[i].call_id.len == 0)
 			return error_set(err, &DUPLICATE_CALL, "call %zu has no id", i);
@@ -149,9 +150,9 @@ static void keep_reply(struct live_turn *t, const struct provider_reply *r)
 		.items = items,
 		.item_count = r->item_count,
 		.usage = {.input_tokens = r->input_tokens,
-			.output_tokens = r->output_tokens,
-			.cached_input_tokens = r->cached_input_tokens,
-			.sent_ms = clock_real_ms(t->d->clock)},
+			  .output_tokens = r->output_tokens,
+			  .cached_input_tokens = r->cached_input_tokens,
+			  .sent_ms = clock_real_ms(t->d->clock)},
 	};
 	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
 	t->call_count = r->call_count;
@@ -183,7 +184,8 @@ static void fail_model(struct live_turn *t, const struct error *err)
 	t->call = NULL;
 	t->fault = *err;
 	/* a family may make its kinds up as it goes (rehearsal): keep the code itself */
-	t->fault_code = str_from(arena_strndup(&t->arena, error_code(err), strlen(error_code(err))));
+	t->fault_code = str_from(
+		arena_strndup(&t->arena, error_code(err), strlen(error_code(err))));
 	live_step(t, EV_MODEL_FAILED);
 }
 
@@ -202,8 +204,8 @@ static void offer_tools(struct live_turn *t)
 		for (size_t k = 0; k < names->count; k++) {
 			if (!str_is(names->items[k], tool_table[i]->name))
 				continue;
-			tools[count++] = (struct provider_tool){
-				tool_table[i]->name, tool_table[i]->description, tool_table[i]->parameters};
+			tools[count++] = (struct provider_tool){tool_table[i]->name,
+				tool_table[i]->description, tool_table[i]->parameters};
 			break;
 		}
 	}
@@ -224,8 +226,8 @@ void live_ask_model(struct live_turn *t)
 	}
 	p = providers_find(t->d->providers, name);
 	if (!p) {
-		(void)error_set(&err, &PROVIDER_UNAVAILABLE, "this daemon has no provider '" STR_FMT "'",
-			STR_ARG(name));
+		(void)error_set(&err, &PROVIDER_UNAVAILABLE,
+			"this daemon has no provider '" STR_FMT "'", STR_ARG(name));
 		fail_model(t, &err);
 		return;
 	}
@@ -286,7 +288,9 @@ void live_commit_append(struct live_turn *t, bool last)
 	}
 	t->append.calls = rows;
 	t->append.call_count = t->call_count;
-	t->finish = (struct store_finish){
-		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED, .result_item = item_result};
+	t->finish = (struct store_finish){.bot = t->bot.id,
+		.turn = t->info.id,
+		.status = TURN_COMPLETED,
+		.result_item = item_result};
 	live_commit(t, last ? run_last : run_append, appended);
 }

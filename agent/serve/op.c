@@ -32,7 +32,8 @@ static void job_done(void *arg, int rc, const struct error *err)
 		j->answer(j->r);
 }
 
-void op_read(struct request *r, int (*run)(struct store_view *v, struct request *r, struct error *err),
+void op_read(struct request *r,
+	int (*run)(struct store_view *v, struct request *r, struct error *err),
 	void (*answer)(struct request *r))
 {
 	struct job *j = arena_alloc(&r->arena, sizeof(*j));
@@ -41,7 +42,8 @@ void op_read(struct request *r, int (*run)(struct store_view *v, struct request 
 	store_read(r->d->store, run_read, job_done, j);
 }
 
-void op_write(struct request *r, int (*run)(struct store_tx *tx, struct request *r, struct error *err),
+void op_write(struct request *r,
+	int (*run)(struct store_tx *tx, struct request *r, struct error *err),
 	void (*answer)(struct request *r))
 {
 	struct job *j = arena_alloc(&r->arena, sizeof(*j));

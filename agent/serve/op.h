@@ -3,16 +3,19 @@
 /*
  * What the files of operations share: the shape of a handler that asks the store.
  *
- * A handler puts what it needs into r->work (in the request's arena) and calls op_read or op_write with a
- * run() for the store's thread and an answer() for the loop. A failure of run() is the reply.
+ * A handler puts what it needs into r->work (in the request's arena) and calls op_read or op_write
+ * with a run() for the store's thread and an answer() for the loop. A failure of run() is the
+ * reply.
  */
 #include "agent/io/store.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/session.h"
 
-void op_read(struct request *r, int (*run)(struct store_view *v, struct request *r, struct error *err),
+void op_read(struct request *r,
+	int (*run)(struct store_view *v, struct request *r, struct error *err),
 	void (*answer)(struct request *r));
-void op_write(struct request *r, int (*run)(struct store_tx *tx, struct request *r, struct error *err),
+void op_write(struct request *r,
+	int (*run)(struct store_tx *tx, struct request *r, struct error *err),
 	void (*answer)(struct request *r));
 
 /* The limit of a page: PAGE_DEFAULT when none is given, 0 when it is none of 1 to PAGE_MAX. */

@@ -27,7 +27,8 @@ static const struct json_field answer_fields[] = {
 	JSON_STR(struct answer_args, by),
 };
 
-static int read_answer(const struct answer_args *args, struct verdict_answer *ret, struct error *err)
+static int read_answer(
+	const struct answer_args *args, struct verdict_answer *ret, struct error *err)
 {
 	bool allow = str_is(args->decision, "allow");
 
@@ -38,8 +39,8 @@ static int read_answer(const struct answer_args *args, struct verdict_answer *re
 	if (allow && args->reason.p)
 		return error_set(err, &INVALID_REASON, "reason: goes with deny only");
 	if (args->reason.len > REASON_MAX_BYTES)
-		return error_set(err, &REASON_LIMIT, "reason: %zu bytes are over %d", args->reason.len,
-			REASON_MAX_BYTES);
+		return error_set(err, &REASON_LIMIT, "reason: %zu bytes are over %d",
+			args->reason.len, REASON_MAX_BYTES);
 	if (args->by.p && (args->by.len == 0 || args->by.len > BY_MAX_BYTES))
 		return error_set(err, &INVALID_BY, "by: 1 to %d bytes", BY_MAX_BYTES);
 	if (args->by.p && memchr(args->by.p, '\0', args->by.len))
@@ -61,7 +62,8 @@ static int run_missing(struct store_view *v, struct request *r, struct error *er
 
 	if (store_bot_get(v, args->bot, &r->arena, &b, err) < 0)
 		return -1;
-	if (store_turn_get(v, b.id, args->turn, &r->arena, &turn, NULL) < 0 || b.running_turn != args->turn)
+	if (store_turn_get(v, b.id, args->turn, &r->arena, &turn, NULL) < 0 ||
+		b.running_turn != args->turn)
 		return error_set(err, &STORE_STALE_TURN, "turn %lld is not the bot's running turn",
 			(long long)args->turn);
 	return error_set(err, &VERDICT_NONE_PENDING, "no call of turn %lld waits for a verdict",
@@ -218,7 +220,8 @@ static int by_name(const void *a, const void *b)
 static const struct live_turn **sorted_turns(struct request *r, size_t *ret_count)
 {
 	struct table *live = r->d->live;
-	const struct live_turn **list = arena_alloc(&r->arena, (table_count(live) + 1) * sizeof(const void *));
+	const struct live_turn **list = arena_alloc(
+		&r->arena, (table_count(live) + 1) * sizeof(const void *));
 	size_t at = 0, count = 0;
 
 	while ((list[count] = table_next(live, &at)))
@@ -278,8 +281,9 @@ static void op_approvals(struct request *r, const void *raw)
 }
 
 const struct request_row approval_requests[] = {
-	{"answer", answer_fields, ARRAY_LEN(answer_fields), sizeof(struct answer_args), op_answer, false},
-	{"approvals", approvals_fields, ARRAY_LEN(approvals_fields), sizeof(struct approvals_args), op_approvals,
-		false},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"answer",    answer_fields,    ARRAY_LEN(answer_fields),    sizeof(struct answer_args),    op_answer,
+         false												      },
+	{"approvals", approvals_fields, ARRAY_LEN(approvals_fields), sizeof(struct approvals_args),
+         op_approvals,											 false},
+	{NULL,        NULL,             0,			   0,			     NULL,      false},
 };

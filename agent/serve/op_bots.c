@@ -30,8 +30,22 @@ struct settings_args {
 };
 
 enum create_field {
-	F_BOT, F_SANDBOX, F_ROOTS, F_NETWORK, F_UNIX, F_GIT, F_GATES, F_WORKSPACE, F_HOLD,
-	F_MODEL, F_INSTRUCTIONS, F_TOOLS, F_REASONING, F_BUDGET, F_CREATED_BY, F_CREATED_BY_ID,
+	F_BOT,
+	F_SANDBOX,
+	F_ROOTS,
+	F_NETWORK,
+	F_UNIX,
+	F_GIT,
+	F_GATES,
+	F_WORKSPACE,
+	F_HOLD,
+	F_MODEL,
+	F_INSTRUCTIONS,
+	F_TOOLS,
+	F_REASONING,
+	F_BUDGET,
+	F_CREATED_BY,
+	F_CREATED_BY_ID,
 };
 
 #define SETTINGS_ROWS                                                                              \
@@ -51,7 +65,8 @@ static const struct json_field create_fields[] = {
 	SETTINGS_ROWS,
 	[F_MODEL] = JSON_STR(struct settings_args, model),
 	[F_INSTRUCTIONS] = JSON_STR(struct settings_args, instructions),
-	[F_TOOLS] = JSON_STRS(struct settings_args, tools, .max = BOT_TOOLS_MAX, .item_max = BOT_NAME_MAX_BYTES),
+	[F_TOOLS] = JSON_STRS(
+		struct settings_args, tools, .max = BOT_TOOLS_MAX, .item_max = BOT_NAME_MAX_BYTES),
 	[F_REASONING] = JSON_STR(struct settings_args, reasoning),
 	[F_BUDGET] = JSON_I64(struct settings_args, budget_tokens, .min = INT64_MIN),
 	[F_CREATED_BY] = JSON_STR(struct settings_args, created_by),
@@ -73,7 +88,8 @@ static bool given(const struct request *r, int field)
 }
 
 /* An absolute path of a folder that is there, by its real name. */
-static int real_folder(struct request *r, struct str path, const char *what, struct str *ret, struct error *err)
+static int real_folder(
+	struct request *r, struct str path, const char *what, struct str *ret, struct error *err)
 {
 	_cleanup_(guard_path) struct guard_path p = {.real = NULL};
 
@@ -88,13 +104,15 @@ static int real_folder(struct request *r, struct str path, const char *what, str
 	return 0;
 }
 
-static int read_folders(struct request *r, const struct settings_args *args, struct bot_settings *set,
-	struct error *err)
+static int read_folders(struct request *r, const struct settings_args *args,
+	struct bot_settings *set, struct error *err)
 {
-	struct str *roots = arena_alloc(&r->arena, (args->writable_roots.count + 1) * sizeof(*roots));
+	struct str *roots = arena_alloc(
+		&r->arena, (args->writable_roots.count + 1) * sizeof(*roots));
 	char what[48];
 
-	if (given(r, F_WORKSPACE) && real_folder(r, args->workspace, "workspace", &set->workspace, err) < 0)
+	if (given(r, F_WORKSPACE) &&
+		real_folder(r, args->workspace, "workspace", &set->workspace, err) < 0)
 		return -1;
 	for (size_t i = 0; i < args->writable_roots.count; i++) {
 		(void)snprintf(what, sizeof(what), "writable_roots[%zu]", i); /* fits */
@@ -104,7 +122,8 @@ static int read_folders(struct request *r, const struct settings_args *args, str
 	set->writable_roots = (struct str_list){roots, args->writable_roots.count};
 	for (size_t i = 0; i < args->unix_sockets.count; i++) {
 		if (args->unix_sockets.items[i].len == 0 || args->unix_sockets.items[i].p[0] != '/')
-			return error_set(err, &REQUEST_INVALID, "unix_sockets[%zu]: must be an absolute path", i);
+			return error_set(err, &REQUEST_INVALID,
+				"unix_sockets[%zu]: must be an absolute path", i);
 	}
 	return 0;
 }
@@ -121,8 +140,8 @@ static int check_sandbox(struct daemon *d, struct arena *a, const struct bot *b,
 	return sandbox_check_roots(d->sandbox, tool_policy(&c, a), err);
 }
 
-static int read_settings(struct request *r, const struct settings_args *args, struct bot_settings *set,
-	struct error *err)
+static int read_settings(struct request *r, const struct settings_args *args,
+	struct bot_settings *set, struct error *err)
 {
 	struct gate *gates = NULL;
 
@@ -145,11 +164,13 @@ static int check_tools(const struct str_list *tools, struct error *err)
 {
 	for (size_t i = 0; i < tools->count; i++) {
 		if (!tool_find(tools->items[i]))
-			return error_set(err, &BOT_UNKNOWN_TOOL, "tools[%zu]: there is no tool '" STR_FMT "'", i,
+			return error_set(err, &BOT_UNKNOWN_TOOL,
+				"tools[%zu]: there is no tool '" STR_FMT "'", i,
 				STR_ARG(tools->items[i]));
 		for (size_t k = 0; k < i; k++) {
 			if (str_eq(tools->items[k], tools->items[i]))
-				return error_set(err, &BOT_UNKNOWN_TOOL, "tools[%zu]: stands there twice", i);
+				return error_set(err, &BOT_UNKNOWN_TOOL,
+					"tools[%zu]: stands there twice", i);
 		}
 	}
 	return 0;
@@ -166,8 +187,8 @@ static int check_reasoning(struct str level, struct error *err)
 	return error_set(err, &INVALID_REASONING, "reasoning: low, medium, high, xhigh or max");
 }
 
-static int read_identity(struct request *r, const struct settings_args *args, struct store_create *c,
-	struct error *err)
+static int read_identity(struct request *r, const struct settings_args *args,
+	struct store_create *c, struct error *err)
 {
 	struct str provider, model;
 	struct provider *p;
@@ -180,10 +201,11 @@ static int read_identity(struct request *r, const struct settings_args *args, st
 		return -1;
 	p = providers_find(r->d->providers, provider);
 	if (!p)
-		return error_set(err, &PROVIDER_UNAVAILABLE, "model: this daemon has no provider '" STR_FMT "'",
-			STR_ARG(provider));
+		return error_set(err, &PROVIDER_UNAVAILABLE,
+			"model: this daemon has no provider '" STR_FMT "'", STR_ARG(provider));
 	if (given(r, F_CREATED_BY) != given(r, F_CREATED_BY_ID))
-		return error_set(err, &CREATOR_IDENTITY, "created_by and created_by_id go together");
+		return error_set(
+			err, &CREATOR_IDENTITY, "created_by and created_by_id go together");
 	if (given(r, F_CREATED_BY) && bot_check_name(args->created_by, "created_by", err) < 0)
 		return -1;
 	c->name = args->bot;
@@ -194,11 +216,12 @@ static int read_identity(struct request *r, const struct settings_args *args, st
 	return 0;
 }
 
-static int read_character(struct request *r, const struct settings_args *args, struct bot_settings *set,
-	struct error *err)
+static int read_character(struct request *r, const struct settings_args *args,
+	struct bot_settings *set, struct error *err)
 {
 	if (!given(r, F_INSTRUCTIONS))
-		return error_set(err, &INSTRUCTIONS_REQUIRED, "instructions: are needed, if only \"\"");
+		return error_set(
+			err, &INSTRUCTIONS_REQUIRED, "instructions: are needed, if only \"\"");
 	if (args->instructions.len > BOT_INSTRUCTIONS_MAX_BYTES)
 		return error_set(err, &INSTRUCTIONS_LIMIT, "instructions: %zu bytes are over %d",
 			args->instructions.len, BOT_INSTRUCTIONS_MAX_BYTES);
@@ -232,12 +255,13 @@ static void answer_bot(struct request *r)
 	op_answer_record(r, &w->bot);
 }
 
-static int prepare_create(struct request *r, const struct settings_args *args, struct settings_work *w,
-	struct error *err)
+static int prepare_create(struct request *r, const struct settings_args *args,
+	struct settings_work *w, struct error *err)
 {
 	struct bot planned;
 
-	if (read_identity(r, args, &w->create, err) < 0 || read_character(r, args, &w->set, err) < 0 ||
+	if (read_identity(r, args, &w->create, err) < 0 ||
+		read_character(r, args, &w->set, err) < 0 ||
 		read_settings(r, args, &w->set, err) < 0)
 		return -1;
 	if (!given(r, F_HOLD))
@@ -309,7 +333,8 @@ static void op_configure(struct request *r, const void *raw)
 
 	w->args = raw;
 	r->work = w;
-	if (bot_check_name(w->args->bot, "bot", &err) < 0 || read_settings(r, w->args, &w->set, &err) < 0)
+	if (bot_check_name(w->args->bot, "bot", &err) < 0 ||
+		read_settings(r, w->args, &w->set, &err) < 0)
 		request_fail(r, &err);
 	else
 		op_write(r, run_configure, answer_configured);
@@ -405,10 +430,12 @@ static void op_bots(struct request *r, const void *raw)
 }
 
 const struct request_row bot_requests[] = {
-	{"create", create_fields, ARRAY_LEN(create_fields), sizeof(struct settings_args), op_create, false},
-	{"inspect", inspect_fields, ARRAY_LEN(inspect_fields), sizeof(struct inspect_args), op_inspect, false},
-	{"bots", bots_fields, ARRAY_LEN(bots_fields), sizeof(struct bots_args), op_bots, false},
-	{"configure", configure_fields, ARRAY_LEN(configure_fields), sizeof(struct settings_args), op_configure,
-		false},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"create",    create_fields,    ARRAY_LEN(create_fields),    sizeof(struct settings_args), op_create,
+         false												     },
+	{"inspect",   inspect_fields,   ARRAY_LEN(inspect_fields),   sizeof(struct inspect_args),
+         op_inspect,											  false},
+	{"bots",      bots_fields,      ARRAY_LEN(bots_fields),      sizeof(struct bots_args),     op_bots,   false},
+	{"configure", configure_fields, ARRAY_LEN(configure_fields), sizeof(struct settings_args),
+         op_configure,											false},
+	{NULL,        NULL,             0,			   0,			    NULL,      false},
 };

@@ -60,8 +60,8 @@ static void op_shutdown(struct request *r, const void *raw)
 static const struct json_field no_fields[1];
 
 const struct request_row daemon_requests[] = {
-	{"stats", no_fields, 0, 0, op_stats, false},
-	{"shutdown", shutdown_fields, ARRAY_LEN(shutdown_fields), sizeof(struct shutdown_args), op_shutdown,
-		false},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"stats",    no_fields,       0,                          0,                            op_stats, false},
+	{"shutdown", shutdown_fields, ARRAY_LEN(shutdown_fields), sizeof(struct shutdown_args),
+         op_shutdown,										     false},
+	{NULL,       NULL,            0,			  0,			    NULL,     false},
 };

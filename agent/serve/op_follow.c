@@ -88,7 +88,9 @@ static void op_unfollow(struct request *r, const void *raw)
 }
 
 const struct request_row follow_requests[] = {
-	{"follow", follow_fields, ARRAY_LEN(follow_fields), sizeof(struct follow_args), op_follow, false},
-	{"unfollow", unfollow_fields, ARRAY_LEN(unfollow_fields), sizeof(struct follow_args), op_unfollow, false},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"follow",   follow_fields,   ARRAY_LEN(follow_fields),   sizeof(struct follow_args), op_follow,
+         false												},
+	{"unfollow", unfollow_fields, ARRAY_LEN(unfollow_fields), sizeof(struct follow_args),
+         op_unfollow,										    false},
+	{NULL,       NULL,            0,			  0,                          NULL,      false},
 };

@@ -32,7 +32,8 @@ static int run_events(struct store_view *v, struct request *r, struct error *err
 
 	if (store_bot_get(v, args->bot, &r->arena, &b, err) < 0)
 		return -1;
-	return store_events(v, b.id, args->after, w->limit, &r->arena, &w->events, &w->count, &w->more, err);
+	return store_events(
+		v, b.id, args->after, w->limit, &r->arena, &w->events, &w->count, &w->more, err);
 }
 
 static void answer_events(struct request *r)
@@ -106,8 +107,8 @@ static int run_nodes(struct store_view *v, struct request *r, struct error *err)
 
 	if (store_bot_get(v, args->bot, &r->arena, &b, err) < 0)
 		return -1;
-	return store_history(v, b.id, args->from, args->min_node, limit, args->oldest_first, &r->arena, &w->nodes,
-		&w->count, &w->next, err);
+	return store_history(v, b.id, args->from, args->min_node, limit, args->oldest_first,
+		&r->arena, &w->nodes, &w->count, &w->next, err);
 }
 
 static void answer_nodes(struct request *r)
@@ -168,18 +169,21 @@ struct items_work {
 	struct store_node *nodes;
 };
 
-static int read_ids(struct request *r, const struct json *list, struct items_work *w, struct error *err)
+static int read_ids(
+	struct request *r, const struct json *list, struct items_work *w, struct error *err)
 {
 	if (list->type != JSON_ARRAY || list->count < 1 || list->count > HISTORY_NODES_MAX)
-		return error_set(err, &INVALID_NODES, "history_items.nodes: 1 to %d node ids", HISTORY_NODES_MAX);
+		return error_set(err, &INVALID_NODES, "history_items.nodes: 1 to %d node ids",
+			HISTORY_NODES_MAX);
 	w->ids = arena_alloc(&r->arena, list->count * sizeof(*w->ids));
 	json_for_each (value, list) {
 		if (json_i64(value, &w->ids[w->count]) < 0 || w->ids[w->count] < 1)
-			return error_set(err, &INVALID_NODES, "history_items.nodes[%zu]: must be a node id", w->count);
+			return error_set(err, &INVALID_NODES,
+				"history_items.nodes[%zu]: must be a node id", w->count);
 		for (size_t i = 0; i < w->count; i++) {
 			if (w->ids[i] == w->ids[w->count])
-				return error_set(err, &INVALID_NODES, "history_items.nodes[%zu]: stands there twice",
-					w->count);
+				return error_set(err, &INVALID_NODES,
+					"history_items.nodes[%zu]: stands there twice", w->count);
 		}
 		w->count++;
 	}
@@ -261,11 +265,12 @@ static void op_item(struct request *r, const void *raw)
 }
 
 const struct request_row read_requests[] = {
-	{"events", events_fields, ARRAY_LEN(events_fields), sizeof(struct events_args), op_events, false},
-	{"history_nodes", nodes_fields, ARRAY_LEN(nodes_fields), sizeof(struct nodes_args), op_history_nodes,
-		false},
-	{"history_items", items_fields, ARRAY_LEN(items_fields), sizeof(struct items_args), op_history_items,
-		false},
-	{"item", item_fields, ARRAY_LEN(item_fields), sizeof(struct items_args), op_item, false},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"events",        events_fields, ARRAY_LEN(events_fields), sizeof(struct events_args), op_events,
+         false												 },
+	{"history_nodes", nodes_fields,  ARRAY_LEN(nodes_fields),  sizeof(struct nodes_args),
+         op_history_nodes,										false},
+	{"history_items", items_fields,  ARRAY_LEN(items_fields),  sizeof(struct items_args),
+         op_history_items,										false},
+	{"item",          item_fields,   ARRAY_LEN(item_fields),   sizeof(struct items_args),  op_item,   false},
+	{NULL,            NULL,          0,			0,                          NULL,      false},
 };

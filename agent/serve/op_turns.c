@@ -31,7 +31,16 @@ struct submit_args {
 	int64_t bot_id;
 	struct from_args from;
 };
-enum submit_field { S_BOT, S_REQUEST, S_PROMPT, S_BOT_ID, S_WORKSPACE, S_MODEL, S_DELIVERY, S_FROM };
+enum submit_field {
+	S_BOT,
+	S_REQUEST,
+	S_PROMPT,
+	S_BOT_ID,
+	S_WORKSPACE,
+	S_MODEL,
+	S_DELIVERY,
+	S_FROM
+};
 static const struct json_field submit_fields[] = {
 	[S_BOT] = JSON_STR(struct submit_args, bot, .required = true),
 	[S_REQUEST] = JSON_STR(struct submit_args, request_id, .required = true),
@@ -70,13 +79,16 @@ static int read_workspace(struct request *r, struct str path, struct str *ret, s
 {
 	_cleanup_(guard_path) struct guard_path p = {.real = NULL};
 
-	if (path.len == 0 || path.p[0] != '/' || guard_resolve("/", path, &p, NULL) < 0 || !p.exists || !p.is_dir)
-		return error_set(err, &INVALID_SUBMIT_WORKSPACE, "workspace: must be a folder by absolute path");
+	if (path.len == 0 || path.p[0] != '/' || guard_resolve("/", path, &p, NULL) < 0 ||
+		!p.exists || !p.is_dir)
+		return error_set(err, &INVALID_SUBMIT_WORKSPACE,
+			"workspace: must be a folder by absolute path");
 	*ret = str_from(arena_strndup(&r->arena, p.real, strlen(p.real)));
 	return 0;
 }
 
-static int read_model(struct request *r, struct str reference, struct submit_work *w, struct error *err)
+static int read_model(
+	struct request *r, struct str reference, struct submit_work *w, struct error *err)
 {
 	struct str name, model;
 	struct provider *p;
@@ -85,8 +97,8 @@ static int read_model(struct request *r, struct str reference, struct submit_wor
 		return -1;
 	p = providers_find(r->d->providers, name);
 	if (!p)
-		return error_set(err, &PROVIDER_UNAVAILABLE, "model: this daemon has no provider '" STR_FMT "'",
-			STR_ARG(name));
+		return error_set(err, &PROVIDER_UNAVAILABLE,
+			"model: this daemon has no provider '" STR_FMT "'", STR_ARG(name));
 	w->family = str_from(provider_family(p)->name);
 	w->submit.model = reference;
 	return 0;
@@ -94,18 +106,19 @@ static int read_model(struct request *r, struct str reference, struct submit_wor
 
 static int check_names(struct request *r, const struct submit_args *args, struct error *err)
 {
-	if (bot_check_name(args->bot, "bot", err) < 0 || bot_check_name(args->request_id, "request_id", err) < 0)
+	if (bot_check_name(args->bot, "bot", err) < 0 ||
+		bot_check_name(args->request_id, "request_id", err) < 0)
 		return -1;
 	if (given(r, S_FROM) && bot_check_name(args->from.bot, "from.bot", err) < 0)
 		return -1;
 	if (args->prompt.len > PROMPT_MAX_BYTES)
-		return error_set(err, &PROMPT_LIMIT, "prompt: %zu bytes are over %d", args->prompt.len,
-			PROMPT_MAX_BYTES);
+		return error_set(err, &PROMPT_LIMIT, "prompt: %zu bytes are over %d",
+			args->prompt.len, PROMPT_MAX_BYTES);
 	return 0;
 }
 
-static int prepare_submit(struct request *r, const struct submit_args *args, struct submit_work *w,
-	struct error *err)
+static int prepare_submit(
+	struct request *r, const struct submit_args *args, struct submit_work *w, struct error *err)
 {
 	struct store_submit *s = &w->submit;
 
@@ -142,8 +155,8 @@ static int run_submit(struct store_tx *tx, void *arg, struct error *err)
 		if (store_bot_get(store_tx_view(tx), w->submit.bot, &r->arena, &b, err) < 0)
 			return -1;
 		if (!str_eq(b.family, w->family))
-			return error_set(err, &FAMILY_MISMATCH, "model: the bot is bound to family " STR_FMT,
-				STR_ARG(b.family));
+			return error_set(err, &FAMILY_MISMATCH,
+				"model: the bot is bound to family " STR_FMT, STR_ARG(b.family));
 	}
 	return store_turn_submit(tx, &w->submit, &r->arena, &w->done, err);
 }
@@ -297,7 +310,8 @@ static int run_turns(struct store_view *v, struct request *r, struct error *err)
 
 	if (store_bot_get(v, args->bot, &r->arena, &b, err) < 0)
 		return -1;
-	return store_turn_list(v, b.id, args->after, w->limit, &r->arena, &w->turns, &w->count, err);
+	return store_turn_list(
+		v, b.id, args->after, w->limit, &r->arena, &w->turns, &w->count, err);
 }
 
 static void put_from(struct json_out *j, const struct store_turn *t)
@@ -315,7 +329,8 @@ static void put_from(struct json_out *j, const struct store_turn *t)
 
 static void put_turn(struct json_out *j, const struct store_turn *t)
 {
-	double hit = t->input_tokens > 0 ? (double)t->cached_input_tokens / (double)t->input_tokens : 0.0;
+	double hit = t->input_tokens > 0 ? (double)t->cached_input_tokens / (double)t->input_tokens
+					 : 0.0;
 
 	json_open(j, '{');
 	json_put_i64(j, "turn", t->id);
@@ -426,10 +441,14 @@ static const struct json_field wait_fields[] = {
 };
 
 const struct request_row turn_requests[] = {
-	{"submit", submit_fields, ARRAY_LEN(submit_fields), sizeof(struct submit_args), op_submit, false},
-	{"interrupt", interrupt_fields, ARRAY_LEN(interrupt_fields), sizeof(struct turn_args), op_interrupt, false},
-	{"turns", turns_fields, ARRAY_LEN(turns_fields), sizeof(struct turns_args), op_turns, false},
-	{"result", result_fields, ARRAY_LEN(result_fields), sizeof(struct turn_args), op_result, false},
-	{"wait", wait_fields, ARRAY_LEN(wait_fields), sizeof(struct wait_args), op_wait, true},
-	{NULL, NULL, 0, 0, NULL, false},
+	{"submit",    submit_fields,    ARRAY_LEN(submit_fields),    sizeof(struct submit_args), op_submit,
+         false												   },
+	{"interrupt", interrupt_fields, ARRAY_LEN(interrupt_fields), sizeof(struct turn_args),
+         op_interrupt,										      false},
+	{"turns",     turns_fields,     ARRAY_LEN(turns_fields),     sizeof(struct turns_args),  op_turns,
+         false												   },
+	{"result",    result_fields,    ARRAY_LEN(result_fields),    sizeof(struct turn_args),   op_result,
+         false												   },
+	{"wait",      wait_fields,      ARRAY_LEN(wait_fields),      sizeof(struct wait_args),   op_wait,   true },
+	{NULL,        NULL,             0,			   0,                          NULL,      false},
 };

@@ -9,8 +9,9 @@
 
 enum {
 	PAGE_EVENTS = PAGE_MAX,
-	AHEAD_PACKETS = WIRE_OUT_PACKETS_MAX / 2, /* a replay leaves the other half to live events */
-	SWITCH_EVENTS = AHEAD_PACKETS,            /* what the last page may hold: it is sent in one go */
+	AHEAD_PACKETS = WIRE_OUT_PACKETS_MAX /
+			2,             /* a replay leaves the other half to live events */
+	SWITCH_EVENTS = AHEAD_PACKETS, /* what the last page may hold: it is sent in one go */
 };
 
 struct page {
@@ -126,7 +127,8 @@ void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t tur
 	}
 }
 
-/* Sends of the page what the peer takes now; the rest goes when it has drained. True: all of it went. */
+/* Sends of the page what the peer takes now; the rest goes when it has drained. True: all of it
+ * went. */
 static bool send_page(struct follow *f)
 {
 	struct page *p = f->page;
@@ -165,8 +167,8 @@ static int run_page(struct store_view *v, void *arg, struct error *err)
 {
 	struct page *p = arg;
 
-	return store_events(v, p->f->bot, p->f->cursor, p->last ? SWITCH_EVENTS : PAGE_EVENTS, &p->arena,
-		&p->events, &p->count, &p->more, err);
+	return store_events(v, p->f->bot, p->f->cursor, p->last ? SWITCH_EVENTS : PAGE_EVENTS,
+		&p->arena, &p->events, &p->count, &p->more, err);
 }
 
 static int run_switch(struct store_tx *tx, void *arg, struct error *err)

@@ -1,9 +1,9 @@
 #ifndef AGENT_SERVE_PUBLISH_H
 #define AGENT_SERVE_PUBLISH_H
 /*
- * Followers: durable events to whoever follows the bot, in commit order, replayed from a cursor first
- * (spec 2.4). The switch from replay to live is made in a storage job, so that nothing falls between and
- * nothing repeats.
+ * Followers: durable events to whoever follows the bot, in commit order, replayed from a cursor
+ * first (spec 2.4). The switch from replay to live is made in a storage job, so that nothing falls
+ * between and nothing repeats.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,11 +19,11 @@ struct follow {
 	struct daemon *d;
 	struct session *session; /* NULL: over; freed when no job holds it */
 	struct list in_session, in_publisher;
-	int64_t bot;             /* 0: all */
-	char *name;              /* as asked for */
-	int64_t cursor;          /* of the last event sent */
-	bool live, reading;      /* reading: a store job holds it */
-	struct page *page;       /* being sent, or the last one sent */
+	int64_t bot;        /* 0: all */
+	char *name;         /* as asked for */
+	int64_t cursor;     /* of the last event sent */
+	bool live, reading; /* reading: a store job holds it */
+	struct page *page;  /* being sent, or the last one sent */
 };
 
 struct publisher {

@@ -57,8 +57,10 @@ static int read_id(struct arena *a, const struct json *id, struct str *ret_text,
 
 	if (!id)
 		return error_set(err, &REQUEST_INVALID, "id: is missing");
-	if (id->type != JSON_STRING && (id->type != JSON_NUMBER || json_i64(id, &number) < 0 || number < 0))
-		return error_set(err, &REQUEST_INVALID, "id: must be a string or a whole number from 0");
+	if (id->type != JSON_STRING &&
+		(id->type != JSON_NUMBER || json_i64(id, &number) < 0 || number < 0))
+		return error_set(
+			err, &REQUEST_INVALID, "id: must be a string or a whole number from 0");
 	json_put(&j, NULL, id);
 	if (text.full) {
 		buf_release(&text);
@@ -105,8 +107,8 @@ static int parse(struct request *r, struct str line, struct error *err)
 			(int)str_cut(op, 64).len, op.p);
 	}
 	r->args = arena_alloc(&r->arena, r->row->args_size + 1);
-	return json_decode(&r->arena, doc, r->row->fields, r->row->field_count, r->row->op, skip, r->args,
-		&r->seen, err);
+	return json_decode(&r->arena, doc, r->row->fields, r->row->field_count, r->row->op, skip,
+		r->args, &r->seen, err);
 }
 
 void request_take(struct session *s, struct str line)
@@ -119,7 +121,8 @@ void request_take(struct session *s, struct str line)
 		wire_peer_pause(s->peer);
 	}
 	if (parse(r, line, &err) < 0) {
-		err.kind = &REQUEST_INVALID; /* whatever the reader called it; the text says what and where */
+		err.kind = &REQUEST_INVALID; /* whatever the reader called it; the text says what
+						and where */
 		request_fail(r, &err);
 		return;
 	}

@@ -11,10 +11,10 @@
 
 struct request;
 
-extern const struct error_kind REQUEST_INVALID;       /* invalid_request */
-extern const struct error_kind REQUEST_TOO_LONG;      /* input_line_limit_or_truncation */
-extern const struct error_kind REQUEST_REPLY_LIMIT;   /* response_size_limit */
-extern const struct error_kind REQUEST_INVALID_PAGE;  /* invalid_event_page */
+extern const struct error_kind REQUEST_INVALID;          /* invalid_request */
+extern const struct error_kind REQUEST_TOO_LONG;         /* input_line_limit_or_truncation */
+extern const struct error_kind REQUEST_REPLY_LIMIT;      /* response_size_limit */
+extern const struct error_kind REQUEST_INVALID_PAGE;     /* invalid_event_page */
 extern const struct error_kind REQUEST_INVALID_BOT_PAGE; /* invalid_bot_page */
 
 struct request_row {

@@ -57,7 +57,8 @@ static int run_start(struct store_tx *tx, void *arg, struct error *err)
 {
 	struct start *s = arg;
 
-	return store_turn_start_ready(tx, live_user_item, &s->arena, &s->turn, &s->bot, &s->found, err);
+	return store_turn_start_ready(
+		tx, live_user_item, &s->arena, &s->turn, &s->bot, &s->found, err);
 }
 
 static void start_done(void *arg, int rc, const struct error *err)

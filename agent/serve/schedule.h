@@ -1,7 +1,8 @@
 #ifndef AGENT_SERVE_SCHEDULE_H
 #define AGENT_SERVE_SCHEDULE_H
 /*
- * Slots: how many turns are live, how many processes run, and which queued turn starts next (spec 2.6, 3.3).
+ * Slots: how many turns are live, how many processes run, and which queued turn starts next
+ * (spec 2.6, 3.3).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,9 +17,9 @@ struct schedule {
 	int64_t processes, processes_max; /* child processes */
 	struct list process_queue;        /* struct live_turn by in_process_queue */
 	int64_t process_queued;
-	bool starting;                    /* a start job is under way */
-	struct loop_timer *retry;         /* the store refused to start one */
-	bool ready;                       /* there may be a ready turn in the store */
+	bool starting;            /* a start job is under way */
+	struct loop_timer *retry; /* the store refused to start one */
+	bool ready;               /* there may be a ready turn in the store */
 };
 
 void schedule_init(struct daemon *d, int64_t active_max, int64_t processes_max);
@@ -29,7 +30,8 @@ void schedule_unreserve(struct daemon *d);
 /* A queued turn may be ready: starts what there is room for, one per round. */
 void schedule_kick(struct daemon *d);
 
-/* A process slot now (true), or a place in the queue: live_process_granted is called when it comes. */
+/* A process slot now (true), or a place in the queue: live_process_granted is called when it comes.
+ */
 bool schedule_process(struct daemon *d, struct live_turn *t);
 void schedule_process_done(struct daemon *d);
 /* Leaves the queue. */

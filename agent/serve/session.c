@@ -9,8 +9,9 @@
 #include "log/log.h"
 #include "wire/wire.h"
 
-static const char too_long[] = "{\"id\":null,\"error\":\"input_line_limit_or_truncation\",\"detail\":"
-			       "\"a request is one line of at most 1048576 bytes that ends in a newline\"}";
+static const char too_long[] =
+	"{\"id\":null,\"error\":\"input_line_limit_or_truncation\",\"detail\":"
+	"\"a request is one line of at most 1048576 bytes that ends in a newline\"}";
 
 static void request_free(struct request *r)
 {
@@ -170,8 +171,8 @@ void request_end(struct request *r, struct json_out *j)
 		finish_reply(r);
 		return;
 	}
-	(void)error_set(&err, &REQUEST_REPLY_LIMIT, "the reply is over %d bytes: ask for less at once",
-		WIRE_LINE_MAX_BYTES);
+	(void)error_set(&err, &REQUEST_REPLY_LIMIT,
+		"the reply is over %d bytes: ask for less at once", WIRE_LINE_MAX_BYTES);
 	request_fail(r, &err);
 }
 

@@ -3,9 +3,9 @@
 /*
  * Sessions of the daemon's socket, and requests in progress (spec 2.1, 2.2).
  *
- * A request lives from its line to its reply, in an arena of its own, also when its session has left: a
- * store job may still hold it. Replies of one session keep request order, except those of requests whose
- * row says `unordered`.
+ * A request lives from its line to its reply, in an arena of its own, also when its session has
+ * left: a store job may still hold it. Replies of one session keep request order, except those of
+ * requests whose row says `unordered`.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ struct session {
 	struct list requests; /* oldest first */
 	size_t request_count;
 	bool paused;
-	struct list follows;  /* struct follow */
+	struct list follows; /* struct follow */
 };
 
 struct request {
@@ -39,10 +39,10 @@ struct request {
 	struct list in_session;
 	const struct request_row *row;
 	struct arena arena;
-	struct str id;           /* JSON text */
-	uint64_t seen;           /* which fields of the row were given */
+	struct str id; /* JSON text */
+	uint64_t seen; /* which fields of the row were given */
 	void *args;
-	void *work;              /* the handler's own */
+	void *work;                           /* the handler's own */
 	void (*abandoned)(struct request *r); /* the session left; may be NULL. May answer. */
 	struct buf reply;
 	bool answered;

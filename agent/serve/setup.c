@@ -68,7 +68,8 @@ int setup_secrets(struct daemon *d, struct error *err)
 	return 0;
 }
 
-/* A program of ours: beside this one, in the libexec folder beside bin, or where it was installed to. */
+/* A program of ours: beside this one, in the libexec folder beside bin, or where it was installed
+ * to. */
 static int find_helper(const char *dir, const char *name, char **ret, struct error *err)
 {
 	_cleanup_(mem) char *beside = xasprintf("%s/%s", dir, name);
@@ -82,7 +83,8 @@ static int find_helper(const char *dir, const char *name, char **ret, struct err
 	if (os_is_program(*ret, NULL) == 1)
 		return 0;
 	free(mem_take(ret));
-	return error_set(err, &HELPER_MISSING, "no program '%s' beside 'agent' or in '%s'", name, SUITE_LIBEXEC);
+	return error_set(err, &HELPER_MISSING, "no program '%s' beside 'agent' or in '%s'", name,
+		SUITE_LIBEXEC);
 }
 
 /* Files that SQLite has open must not be opened a second time by this process. */
@@ -137,7 +139,8 @@ int setup_tools(struct daemon *d, struct error *err)
 {
 	_cleanup_(mem) char *dir = NULL;
 
-	if (os_program_dir(&dir, err) < 0 || find_helper(dir, "consort-write", &d->writer, err) < 0 ||
+	if (os_program_dir(&dir, err) < 0 ||
+		find_helper(dir, "consort-write", &d->writer, err) < 0 ||
 		find_helper(dir, "consort-supervise", &d->supervisor, err) < 0)
 		return -1;
 	d->program = xasprintf("%s/agent", dir);

@@ -87,10 +87,13 @@ void waiters_notify(struct daemon *d, int64_t turn)
 		look(h->wait); /* reads the store, calls nothing back now */
 }
 
-void wait_put_outcome(struct json_out *j, const char *name, const struct store_turn *t, struct str last_item)
+void wait_put_outcome(
+	struct json_out *j, const char *name, const struct store_turn *t, struct str last_item)
 {
 	struct arena a = {.blocks = NULL};
-	struct item item = {.text = {NULL, 0}};
+	struct item item = {
+		.text = {NULL, 0}
+        };
 	struct str shown = {NULL, 0};
 
 	if (name)
@@ -174,7 +177,8 @@ static bool satisfied(const struct wait *w)
 	return open == 0 || (w->any && open < w->count);
 }
 
-/* Looks every open handle up. Runs on the reader's thread; the request's arena is this job's meanwhile. */
+/* Looks every open handle up. Runs on the reader's thread; the request's arena is this job's
+ * meanwhile. */
 static int run_look(struct store_view *v, void *arg, struct error *err)
 {
 	struct wait *w = arg;
@@ -260,12 +264,15 @@ static int read_handle(struct str handle, struct waited *h, struct error *err)
 	return 0;
 }
 
-static int read_handles(struct request *r, const struct wait_args *args, struct waited **ret, struct error *err)
+static int read_handles(
+	struct request *r, const struct wait_args *args, struct waited **ret, struct error *err)
 {
-	struct waited *handles = arena_alloc(&r->arena, (args->handles.count + 1) * sizeof(*handles));
+	struct waited *handles = arena_alloc(
+		&r->arena, (args->handles.count + 1) * sizeof(*handles));
 
 	if (args->handles.count == 0 || args->handles.count > WAIT_HANDLES_MAX)
-		return error_set(err, &INVALID_HANDLES, "handles: 1 to %d are taken", WAIT_HANDLES_MAX);
+		return error_set(
+			err, &INVALID_HANDLES, "handles: 1 to %d are taken", WAIT_HANDLES_MAX);
 	if (args->timeout_ms < 0 || args->timeout_ms > WAIT_MAX_MS)
 		return error_set(err, &INVALID_TIMEOUT, "timeout_ms: 0 to %d", WAIT_MAX_MS);
 	for (size_t i = 0; i < args->handles.count; i++) {
@@ -273,7 +280,8 @@ static int read_handles(struct request *r, const struct wait_args *args, struct 
 			return -1;
 		for (size_t k = 0; k < i; k++) {
 			if (str_eq(handles[i].handle, handles[k].handle))
-				return error_set(err, &INVALID_HANDLES, "handles: one stands there twice");
+				return error_set(
+					err, &INVALID_HANDLES, "handles: one stands there twice");
 		}
 	}
 	*ret = handles;

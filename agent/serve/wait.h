@@ -21,7 +21,8 @@ void waiters_release(struct waiters *w);
 void waiters_notify(struct daemon *d, int64_t turn);
 
 /* The outcome object of a turn as `result` gives it: final or {turn,status,finished:false}. */
-void wait_put_outcome(struct json_out *j, const char *name, const struct store_turn *t, struct str last_item);
+void wait_put_outcome(
+	struct json_out *j, const char *name, const struct store_turn *t, struct str last_item);
 
 void op_wait(struct request *r, const void *args);
 struct wait_args {

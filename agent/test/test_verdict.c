@@ -3,31 +3,41 @@
 
 #include "agent/core/verdict.h"
 
-static struct str shell_tools[] = {{"shell", 5}};
+static struct str shell_tools[] = {
+	{"shell", 5}
+};
 static const struct gate two_gates[] = {
-	{.tag = {"person", 6}, .tools = {shell_tools, 1}},
-	{.tag = {"judge", 5}, .tools = {shell_tools, 1}, .expire_ms = 200},
+	{.tag = {"person", 6},       .tools = {shell_tools, 1}},
+	{ .tag = {"judge", 5}, .tools = {shell_tools, 1},          .expire_ms = 200},
 };
 
 static void start(struct verdicts *v, size_t gates)
 {
-	struct bot b = {.set = {.gates = two_gates, .gate_count = gates}};
+	struct bot b = {
+		.set = {.gates = two_gates, .gate_count = gates}
+        };
 
 	verdicts_init(v, &b, STR("shell"));
 	verdicts_announce(v, 1, 1000);
 }
 
-static int answer(struct verdicts *v, const char *tag, int64_t request, bool allow, struct error *err)
+static int answer(
+	struct verdicts *v, const char *tag, int64_t request, bool allow, struct error *err)
 {
-	struct verdict_answer a = {
-		.tag = str_from(tag), .request = request, .allow = allow, .by = STR("me"), .reason = STR("why")};
+	struct verdict_answer a = {.tag = str_from(tag),
+		.request = request,
+		.allow = allow,
+		.by = STR("me"),
+		.reason = STR("why")};
 
 	return verdicts_answer(v, &a, 1100, err);
 }
 
 static void a_tool_no_gate_names_needs_no_verdict(void **state)
 {
-	struct bot b = {.set = {.gates = two_gates, .gate_count = 2}};
+	struct bot b = {
+		.set = {.gates = two_gates, .gate_count = 2}
+        };
 	struct verdicts v;
 
 	(void)state;

@@ -107,7 +107,8 @@ int client_send(struct client *c, struct str body, int64_t *ret_id, struct error
 	(void)buf_put_str(&line, body);
 	(void)buf_puts(&line, "}\n"); /* the buffer remembers that something did not fit */
 	if (line.full)
-		return error_set(err, &ERROR_LIMIT, "the request is over %d bytes", WIRE_LINE_MAX_BYTES);
+		return error_set(
+			err, &ERROR_LIMIT, "the request is over %d bytes", WIRE_LINE_MAX_BYTES);
 	if (os_write_all(c->fd, line.data, line.len, err) < 0) {
 		(void)error_prefix(err, "write to the daemon");
 		if (err)
@@ -123,13 +124,15 @@ static int remote_error(struct client *c, const struct json *line, struct error 
 	struct str code = json_str(json_get(line, "error"));
 	struct str detail = json_str(json_get(line, "detail"));
 
-	(void)snprintf(c->remote_code, sizeof(c->remote_code), STR_FMT, STR_ARG(code)); /* cut at worst */
+	(void)snprintf(
+		c->remote_code, sizeof(c->remote_code), STR_FMT, STR_ARG(code)); /* cut at worst */
 	if (detail.p)
 		return error_set(err, &CLIENT_REMOTE, STR_FMT, STR_ARG(detail));
 	return error_set(err, &CLIENT_REMOTE, STR_FMT, STR_ARG(code));
 }
 
-/* The reply to id; a protocol error that the daemon could not tie to an id (null) ends the call too. */
+/* The reply to id; a protocol error that the daemon could not tie to an id (null) ends the call
+ * too. */
 static bool answers(const struct json *line, int64_t id)
 {
 	const struct json *given = json_get(line, "id");
@@ -143,7 +146,8 @@ static bool answers(const struct json *line, int64_t id)
 }
 
 int client_call(struct client *c, struct str body, int timeout_ms,
-	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret, struct error *err)
+	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret,
+	struct error *err)
 {
 	int64_t until = timeout_ms < 0 ? -1 : clock_mono_ms(clock_system()) + timeout_ms;
 	const struct json *line;

@@ -1,8 +1,8 @@
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
 /*
- * client: the agent socket's messages for programs that drive the daemon: where the socket is, starting a
- * daemon, one line out and lines in. Blocking; one thread.
+ * client: the agent socket's messages for programs that drive the daemon: where the socket is,
+ * starting a daemon, one line out and lines in. Blocking; one thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,53 +12,55 @@
 #include "json/json.h"
 #include "text/text.h"
 
-extern const struct error_kind CLIENT_UNSAFE_DIR;     /* unsafe_socket_directory (AG-033) */
-extern const struct error_kind CLIENT_NO_DAEMON;      /* daemon_not_running */
-extern const struct error_kind CLIENT_START_TIMEOUT;  /* daemon_start_timeout */
-extern const struct error_kind CLIENT_START_FAILED;   /* daemon_start_failed */
-extern const struct error_kind CLIENT_LOST;           /* connection_lost */
-extern const struct error_kind CLIENT_MISMATCH;       /* daemon_configuration_mismatch */
-extern const struct error_kind CLIENT_REMOTE;         /* the daemon answered an error: see client_reply */
+extern const struct error_kind CLIENT_UNSAFE_DIR;    /* unsafe_socket_directory (AG-033) */
+extern const struct error_kind CLIENT_NO_DAEMON;     /* daemon_not_running */
+extern const struct error_kind CLIENT_START_TIMEOUT; /* daemon_start_timeout */
+extern const struct error_kind CLIENT_START_FAILED;  /* daemon_start_failed */
+extern const struct error_kind CLIENT_LOST;          /* connection_lost */
+extern const struct error_kind CLIENT_MISMATCH;      /* daemon_configuration_mismatch */
+extern const struct error_kind CLIENT_REMOTE; /* the daemon answered an error: see client_reply */
 
 /* ~/.agent/state.sqlite, or what `given` says; canonical (agent spec 1.2). Caller frees. */
 int client_store_path(const char *given, char **ret, struct error *err);
-/* The socket of a canonical store path: STORE.sock, or, when SOCKET.d/ID would not fit a socket address,
- * /tmp/agent-UID/v1-HEX.sock (FNV-1a-128). Caller frees. Pure but for geteuid. */
+/* The socket of a canonical store path: STORE.sock, or, when SOCKET.d/ID would not fit a socket
+ * address, /tmp/agent-UID/v1-HEX.sock (FNV-1a-128). Caller frees. Pure but for geteuid. */
 char *client_socket_path(const char *store);
 /* 1 when `socket` lies in the /tmp folder. */
 bool client_socket_is_fallback(const char *socket);
-/* The /tmp folder is used only when it is a real folder of this user's alone (AG-033). `make`: make it
- * 0700 when it is absent. */
+/* The /tmp folder is used only when it is a real folder of this user's alone (AG-033). `make`: make
+ * it 0700 when it is absent. */
 int client_check_fallback_dir(const char *socket, bool make, struct error *err);
 
 /* How a daemon is started when none answers. NULL argv: not at all. */
 struct client_start {
-	const char *program;     /* absolute path of `agent` */
-	char *const *argv;       /* "agent", "serve", … NULL-terminated */
-	const char *log;         /* path of its log, 0600 */
+	const char *program; /* absolute path of `agent` */
+	char *const *argv;   /* "agent", "serve", … NULL-terminated */
+	const char *log;     /* path of its log, 0600 */
 };
 enum { CLIENT_START_MS = 10000 /* spec 12: one window for connect and the whole ready line */ };
 
 struct client;
-/* Connects (starting a daemon if told to) and waits for the ready line. Losers of a start race (exit 75)
- * keep polling for the winner. */
-int client_open(const char *socket, const struct client_start *start, struct client **ret, struct error *err);
+/* Connects (starting a daemon if told to) and waits for the ready line. Losers of a start race
+ * (exit 75) keep polling for the winner. */
+int client_open(const char *socket, const struct client_start *start, struct client **ret,
+	struct error *err);
 void client_free(struct client *c);
 int client_fd(const struct client *c);
 /* The ready line, parsed; lives as long as the client. */
 const struct json *client_ready(const struct client *c);
 
-/* Sends one request object that the caller wrote without its id: `body` is the members as JSON text,
- * such as "\"op\":\"stats\"". Returns the id given. */
+/* Sends one request object that the caller wrote without its id: `body` is the members as JSON
+ * text, such as "\"op\":\"stats\"". Returns the id given. */
 int client_send(struct client *c, struct str body, int64_t *ret_id, struct error *err);
-/* The next line, parsed into c's arena (valid until the next call), waiting at most timeout_ms (-1: for
- * ever). 1 a line, 0 the time is over, -1 lost or not JSON. */
+/* The next line, parsed into c's arena (valid until the next call), waiting at most timeout_ms (-1:
+ * for ever). 1 a line, 0 the time is over, -1 lost or not JSON. */
 int client_next(struct client *c, int timeout_ms, const struct json **ret, struct error *err);
 /* Sends and waits for the reply of that id; lines of events in between go to `event` (may be NULL).
  * *ret: the reply's result, valid until the next call. An error reply is -1 with CLIENT_REMOTE, the
  * daemon's code in ret_code (a static buffer of c, may be NULL) and its detail in err's text. */
 int client_call(struct client *c, struct str body, int timeout_ms,
-	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret, struct error *err);
+	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret,
+	struct error *err);
 /* The code of the last CLIENT_REMOTE. */
 const char *client_remote_code(const struct client *c);
 

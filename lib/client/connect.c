@@ -20,10 +20,10 @@ const struct error_kind CLIENT_START_FAILED = {"daemon_start_failed", ERROR_CLAS
 const struct error_kind CLIENT_MISMATCH = {"daemon_configuration_mismatch", ERROR_CLASS_CONFLICT};
 
 enum {
-	POLL_MS = 10,         /* ours: between two looks for a daemon that is starting */
-	CONNECT_MS = 1000,    /* ours: a daemon that listens accepts at once */
+	POLL_MS = 10,      /* ours: between two looks for a daemon that is starting */
+	CONNECT_MS = 1000, /* ours: a daemon that listens accepts at once */
 	IN_MAX_BYTES = 2 * WIRE_LINE_MAX_BYTES + 65536,
-	LOST_RACE = 75,       /* agent spec 12: serve lost the ownership race */
+	LOST_RACE = 75, /* agent spec 12: serve lost the ownership race */
 };
 
 void client_free(struct client *c)
@@ -58,7 +58,8 @@ static int try_open(const char *socket, int timeout_ms, struct client **ret, str
 
 	c->fd = -1;
 	c->in = (struct buf)BUF_INIT(IN_MAX_BYTES);
-	if (os_connect_unix(socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &c->fd, &why) < 0) {
+	if (os_connect_unix(
+		    socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &c->fd, &why) < 0) {
 		if (why.sys == ENOENT || why.sys == ECONNREFUSED)
 			return 0;
 		if (err)
@@ -67,12 +68,14 @@ static int try_open(const char *socket, int timeout_ms, struct client **ret, str
 	}
 	rc = client_line(c, timeout_ms, &line, err);
 	if (rc == 0)
-		return error_set(err, &CLIENT_START_TIMEOUT, "'%s' accepts but says nothing", socket);
+		return error_set(
+			err, &CLIENT_START_TIMEOUT, "'%s' accepts but says nothing", socket);
 	if (rc < 0)
 		return -1;
 	if (json_parse(&c->ready_arena, line, &c->ready, NULL) < 0 ||
 		!str_is(json_str(json_get(c->ready, "event")), "ready"))
-		return error_set(err, &CLIENT_LOST, "what listens on '%s' is no agent daemon", socket);
+		return error_set(
+			err, &CLIENT_LOST, "what listens on '%s' is no agent daemon", socket);
 	*ret = mem_take(&c);
 	return 1;
 }
@@ -104,9 +107,10 @@ static int start_daemon(const struct client_start *start, pid_t *ret_pid, struct
 	(void)sigemptyset(&none); /* these cannot fail with valid arguments */
 	(void)sigfillset(&all);
 	must(posix_spawn_file_actions_init(&files) == 0 && posix_spawnattr_init(&attr) == 0);
-	must(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-						     POSIX_SPAWN_SETSIGDEF) == 0);
-	must(posix_spawnattr_setsigmask(&attr, &none) == 0 && posix_spawnattr_setsigdefault(&attr, &all) == 0);
+	must(posix_spawnattr_setflags(&attr,
+		     POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0);
+	must(posix_spawnattr_setsigmask(&attr, &none) == 0 &&
+		posix_spawnattr_setsigdefault(&attr, &all) == 0);
 	must(posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) == 0);
 	must(posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0) == 0);
 	must(posix_spawn_file_actions_adddup2(&files, log, 2) == 0);
@@ -130,7 +134,8 @@ static int look_at_child(pid_t *pid, const struct client_start *start, struct er
 	*pid = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == LOST_RACE)
 		return 0;
-	return error_set(err, &CLIENT_START_FAILED, "the daemon ended at once: see '%s'", start->log);
+	return error_set(
+		err, &CLIENT_START_FAILED, "the daemon ended at once: see '%s'", start->log);
 }
 
 static int start_and_open(const char *socket, const struct client_start *start, struct client **ret,
@@ -149,14 +154,16 @@ static int start_and_open(const char *socket, const struct client_start *start, 
 			return rc < 0 ? -1 : 0;
 		if (left <= 0)
 			return error_set(err, &CLIENT_START_TIMEOUT,
-				"no daemon answered within %d s: see '%s'", CLIENT_START_MS / 1000, start->log);
+				"no daemon answered within %d s: see '%s'", CLIENT_START_MS / 1000,
+				start->log);
 		if (look_at_child(&pid, start, err) < 0)
 			return -1;
 		(void)poll(NULL, 0, POLL_MS); /* a signal only shortens it */
 	}
 }
 
-int client_open(const char *socket, const struct client_start *start, struct client **ret, struct error *err)
+int client_open(const char *socket, const struct client_start *start, struct client **ret,
+	struct error *err)
 {
 	int rc;
 

@@ -33,7 +33,8 @@ int client_store_path(const char *given, char **ret, struct error *err)
 static void fnv128(const char *s, unsigned char out[16])
 {
 	const unsigned __int128 prime = ((unsigned __int128)1 << 88) | 0x13b;
-	unsigned __int128 h = ((unsigned __int128)0x6c62272e07bb0142ULL << 64) | 0x62b821756295c58dULL;
+	unsigned __int128 h = ((unsigned __int128)0x6c62272e07bb0142ULL << 64) |
+			      0x62b821756295c58dULL;
 
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * prime;
@@ -84,6 +85,8 @@ int client_check_fallback_dir(const char *socket, bool make, struct error *err)
 		return error_prefix(err, "look at '%s'", dir);
 	if (!safe)
 		return error_set(err, &CLIENT_UNSAFE_DIR,
-			"'%s' must be a real folder of yours with mode 0700: remove it or put it right", dir);
+			"'%s' must be a real folder of yours with mode 0700: remove it or put it "
+			"right",
+			dir);
 	return 0;
 }

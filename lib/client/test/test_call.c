@@ -10,7 +10,8 @@
 #include "client/client.h"
 #include "os/os.h"
 
-/* A peer that accepts once, sends what it is told in small pieces, and closes when its peer does. */
+/* A peer that accepts once, sends what it is told in small pieces, and closes when its peer does.
+ */
 struct peer {
 	int listener;
 	const char *says;
@@ -90,7 +91,8 @@ static void a_reply_is_found_between_events(void **state)
 		"{\"event\":\"created\",\"cursor\":2}\n{\"id\":1,\"result\":{\"x\":\"y\"}}\n",
 		false);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_ok(client_call(c, STR("\"op\":\"stats\""), 5000, note_event, &events, &result, &err), &err);
+	assert_ok(client_call(c, STR("\"op\":\"stats\""), 5000, note_event, &events, &result, &err),
+		&err);
 	assert_int_equal(events, 2);
 	assert_string_equal(json_str(json_get(result, "x")).p, "y");
 	client_free(c);
@@ -107,9 +109,12 @@ static void an_error_reply_keeps_its_code(void **state)
 
 	(void)state;
 	peer_start(&p,
-		"{\"event\":\"ready\"}\n{\"id\":1,\"error\":\"bot_not_found\",\"detail\":\"no bot 'x'\"}\n", false);
+		"{\"event\":\"ready\"}\n{\"id\":1,\"error\":\"bot_not_found\",\"detail\":\"no bot "
+		"'x'\"}\n",
+		false);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_fails(client_call(c, STR("\"op\":\"inspect\""), 5000, NULL, NULL, &result, &err), &err, CLIENT_REMOTE);
+	assert_fails(client_call(c, STR("\"op\":\"inspect\""), 5000, NULL, NULL, &result, &err),
+		&err, CLIENT_REMOTE);
 	assert_string_equal(client_remote_code(c), "bot_not_found");
 	assert_string_equal(err.text, "no bot 'x'");
 	client_free(c);
@@ -122,9 +127,9 @@ static void what_is_no_daemon_is_said(void **state)
 		const char *name, *says;
 	} rows[] = {
 		{"another protocol", "HTTP/1.1 400 Bad Request\r\n\r\n"},
-		{"another object", "{\"event\":\"hello\"}\n"},
-		{"an early end", "{\"event\":\"rea"},
-		{"nothing", ""},
+		{"another object",   "{\"event\":\"hello\"}\n"         },
+		{"an early end",     "{\"event\":\"rea"                },
+		{"nothing",          ""				},
 	};
 
 	(void)state;
@@ -149,7 +154,8 @@ static void a_connection_lost_in_a_call_is_an_error(void **state)
 	(void)state;
 	peer_start(&p, "{\"event\":\"ready\"}\n{\"id\":1,\"resu", true);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_fails(client_call(c, STR("\"op\":\"stats\""), 5000, NULL, NULL, &result, &err), &err, CLIENT_LOST);
+	assert_fails(client_call(c, STR("\"op\":\"stats\""), 5000, NULL, NULL, &result, &err), &err,
+		CLIENT_LOST);
 	client_free(c);
 	peer_stop(&p);
 }

@@ -23,9 +23,9 @@ static void a_long_store_moves_the_socket_to_tmp(void **state)
 		size_t len;
 		bool fallback;
 	} rows[] = {
-		{"fits", 108 - 5 - 2 - 20 - 1, false},
-		{"one too long", 108 - 5 - 2 - 20, true},
-		{"two hundred", 200, true},
+		{"fits",         108 - 5 - 2 - 20 - 1, false},
+		{"one too long", 108 - 5 - 2 - 20,     true },
+		{"two hundred",  200,                  true },
 	};
 
 	(void)state;
@@ -62,7 +62,8 @@ static void the_fallback_name_is_the_hash_of_the_path(void **state)
 
 static void a_store_given_is_made_canonical(void **state)
 {
-	_cleanup_(mem) char *dir = testing_dir(), *link = NULL, *given = NULL, *got = NULL, *wanted = NULL;
+	_cleanup_(mem) char *dir = testing_dir(), *link = NULL, *given = NULL, *got = NULL,
+			    *wanted = NULL;
 	struct error err = ERROR_INIT;
 
 	(void)state;
