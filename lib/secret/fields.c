@@ -132,25 +132,25 @@ static size_t before_slashes(const char *w, size_t at, unsigned *ret_count)
 }
 
 /* What a bare value ends with, told by what stands before the whole name. */
-static void set_stop(struct fields *s, const char *w, size_t at)
+static void set_place(struct field_place *place, const char *w, size_t at)
 {
 	while (at && is_name(w[at - 1]))
 		at--;
-	s->stop = STOP_SPACE;
+	place->stop = STOP_SPACE;
 	if (!at)
 		return;
 	if (w[at - 1] == '?' || w[at - 1] == '&') {
-		s->stop = STOP_QUERY;
+		place->stop = STOP_QUERY;
 	} else if (is_quote(w[at - 1])) {
-		s->stop = STOP_QUOTE;
-		s->outer = w[at - 1];
-		(void)before_slashes(w, at - 1, &s->outer_level);
+		place->stop = STOP_QUOTE;
+		place->outer = w[at - 1];
+		(void)before_slashes(w, at - 1, &place->outer_level);
 	}
 }
 
 /* Whether a separator after w separates a secret from its name: NAME, "NAME", x["NAME"], then
  * blanks. */
-static bool is_named(struct fields *s, const char *w, size_t len)
+static bool is_named(const char *w, size_t len, struct field_place *ret_place)
 {
 	size_t at = len, start;
 	unsigned level;
@@ -161,13 +161,13 @@ static bool is_named(struct fields *s, const char *w, size_t len)
 		at--;
 	if (at && is_quote(w[at - 1])) {
 		at = before_slashes(w, at - 1, &level);
-		s->stop = STOP_JSON;
+		ret_place->stop = STOP_JSON;
 		return before_name(w, at) != SIZE_MAX;
 	}
 	start = before_name(w, at);
 	if (start == SIZE_MAX)
 		return false;
-	set_stop(s, w, start);
+	set_place(ret_place, w, start);
 	return true;
 }
 
@@ -187,7 +187,7 @@ static void remember(struct fields *s, const char *p, size_t len)
 }
 
 /* The separator at p[at], where p began right after the history. */
-static bool found(struct fields *s, const char *p, size_t at)
+static bool found(const struct fields *s, const char *p, size_t at, struct field_place *ret_place)
 {
 	char window[2 * FIELD_WINDOW];
 	size_t old = s->history_len < FIELD_WINDOW ? s->history_len : FIELD_WINDOW;
@@ -199,12 +199,12 @@ static bool found(struct fields *s, const char *p, size_t at)
 	if (!before_separator[last])
 		return false;
 	if (at >= FIELD_WINDOW)
-		return is_named(s, p + at - FIELD_WINDOW, FIELD_WINDOW);
+		return is_named(p + at - FIELD_WINDOW, FIELD_WINDOW, ret_place);
 	if (old + at > FIELD_WINDOW)
 		old = FIELD_WINDOW - at;
 	memcpy(window, s->history + s->history_len - old, old);
 	memcpy(window + old, p, at);
-	return is_named(s, window, old + at);
+	return is_named(window, old + at, ret_place);
 }
 
 static size_t next_separator(const char *chars, size_t at, size_t len)
@@ -226,7 +226,7 @@ static size_t scan(struct secret_filter *f, const char *p, size_t len)
 	size_t i = next_separator(p, 0, len);
 
 	for (; i < len; i = next_separator(p, i + 1, len)) {
-		if (!found(s, p, i))
+		if (!found(s, p, i, &s->place))
 			continue;
 		s->state = SEPARATED;
 		s->separator = p[i];
@@ -269,7 +269,8 @@ static bool closes(char c, char quote, unsigned level, unsigned slashes)
 
 static bool closes_outer(const struct fields *s, char c)
 {
-	return s->stop == STOP_QUOTE && closes(c, s->outer, s->outer_level, s->slashes);
+	return s->place.stop == STOP_QUOTE &&
+	       closes(c, s->place.outer, s->place.outer_level, s->slashes);
 }
 
 /* Backslashes are dropped while it is open whose they are; those of a closing quote come back. */
@@ -286,6 +287,7 @@ static void open_quote(struct secret_filter *f, char c, unsigned level)
 	struct fields *s = &f->fields;
 
 	s->state = QUOTED;
+	s->history_len = 0;
 	s->quote = c;
 	s->level = level;
 	s->slashes = 0;
@@ -308,12 +310,13 @@ static bool after_separator(struct secret_filter *f, char c)
 		return true;
 	}
 	s->marked = false;
+	s->named = false;
 	s->held_len = 0;
 	s->slashes = 0;
 	/* No value: a path (password::check), an object, whose own fields count, the string's end.
 	 */
 	if (is_space(c) || (at_once && s->separator == ':' && c == ':') ||
-		(s->stop == STOP_JSON && c == '{') || closes_outer(s, c)) {
+		(s->place.stop == STOP_JSON && c == '{') || closes_outer(s, c)) {
 		s->state = SCAN;
 		return false;
 	}
@@ -350,7 +353,7 @@ static bool ends_bare(const struct fields *s, char c)
 {
 	if (is_space(c))
 		return true;
-	switch (s->stop) {
+	switch (s->place.stop) {
 	case STOP_JSON:
 		return c == ',' || c == '}';
 	case STOP_QUERY:
@@ -362,13 +365,29 @@ static bool ends_bare(const struct fields *s, char c)
 	}
 }
 
+/* A bare value that ends like "password: password:" has its value behind the blank. */
+static void end_bare(struct fields *s, char c)
+{
+	s->state = is_blank(c) && s->named ? BLANK : SCAN;
+	s->history_len = 0;
+}
+
+static void note_bare(struct fields *s, char c)
+{
+	struct field_place inner;
+
+	s->named = separators[(unsigned char)c] && found(s, "", 0, &inner);
+	remember(s, &c, 1);
+	s->slashes = c == '\\' ? s->slashes + 1 : 0;
+}
+
 static bool bare(struct secret_filter *f, char c)
 {
 	struct fields *s = &f->fields;
 
 	if (ends_bare(s, c)) {
 		release_held(f);
-		s->state = SCAN;
+		end_bare(s, c);
 		return false;
 	}
 	/* b"…", f'…', $'…' */
@@ -378,7 +397,7 @@ static bool bare(struct secret_filter *f, char c)
 		return true;
 	}
 	hold(s, c);
-	s->slashes = c == '\\' ? s->slashes + 1 : 0;
+	note_bare(s, c);
 	if (s->held_len >= FIELD_RUN_MIN) {
 		mark(f);
 		explicit_bzero(s->held, sizeof(s->held));
@@ -394,11 +413,11 @@ static bool bare_gone(struct secret_filter *f, char c)
 
 	if (ends_bare(s, c)) {
 		if (closes_outer(s, c))
-			restore_slashes(f, s->outer_level);
-		s->state = SCAN;
+			restore_slashes(f, s->place.outer_level);
+		end_bare(s, c);
 		return false;
 	}
-	s->slashes = c == '\\' ? s->slashes + 1 : 0;
+	note_bare(s, c);
 	return true;
 }
 
@@ -417,7 +436,7 @@ static bool quoted(struct secret_filter *f, char c)
 	/* A string that nobody closes must not take the rest of the text along. */
 	if (c == '\n' || closes_outer(s, c)) {
 		if (c != '\n')
-			restore_slashes(f, s->outer_level);
+			restore_slashes(f, s->place.outer_level);
 		s->state = SCAN;
 		return false;
 	}
@@ -440,7 +459,7 @@ static bool closed(struct secret_filter *f, char c)
 		s->state = SCAN;
 		return false;
 	}
-	if (c == s->quote || (is_quote(c) && s->stop != STOP_JSON)) {
+	if (c == s->quote || (is_quote(c) && s->place.stop != STOP_JSON)) {
 		open_quote(f, c, 0);
 		return true;
 	}

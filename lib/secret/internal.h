@@ -17,6 +17,10 @@ void wipe_free(void *p, size_t len);
  * Aho-Corasick over all spellings. Nodes are numbered breadth first, so the children of one stand
  * side by side, in order of their bytes. Node 0 is the root.
  */
+enum {
+	MATCH_LEN_MIN = 6, /* secret.h: shorter values are left out */
+	MATCH_GRAMS = MATCH_LEN_MIN - 2,
+};
 struct match {
 	size_t node_count;
 	size_t longest;       /* of the patterns; 0: there is none */
@@ -27,13 +31,13 @@ struct match {
 	uint32_t *depth;
 	uint32_t *ending;           /* length of the longest pattern that ends here, 0: none */
 	uint32_t root[256];         /* child of the root by byte */
-	uint32_t pairs[65536 / 32]; /* first two bytes of the patterns, as bits */
+	uint32_t grams[65536 / 32]; /* of how patterns begin, hashed, as bits */
 };
 struct match *match_new(const struct str *patterns, size_t count);
 void match_free(struct match *m);
 /* The node after one more byte. */
 uint32_t match_step(const struct match *m, uint32_t node, unsigned char byte);
-/* From the root: the first place at or after `at` that can be the start of a pattern, else len. */
+/* From the root: a place from `at` (below len) up to which no pattern starts, below len. */
 size_t match_skip(const struct match *m, const unsigned char *p, size_t at, size_t len);
 
 /* The matcher of a set, made when first asked for; safe from several threads. */
@@ -90,17 +94,26 @@ enum {
 	FIELD_SLASHES_MAX = 7, /* quotes inside JSON inside JSON inside JSON */
 };
 
+/* What stands around a name and its value. */
+struct field_place {
+	int stop;             /* what ends a bare value */
+	char outer;           /* the quote of the string that both stand in */
+	unsigned outer_level; /* backslashes before that quote */
+};
+
 struct fields {
 	int state;
-	int stop; /* what ends a bare value, from what stands around the name */
+	struct field_place place;
 	char separator;
-	char quote, outer;           /* around the value; around name and value */
-	unsigned level, outer_level; /* backslashes before each */
-	unsigned slashes;            /* backslashes just seen */
+	char quote;       /* around the value */
+	unsigned level;   /* backslashes before that quote */
+	unsigned slashes; /* backslashes just seen */
 	bool marked;
+	bool named; /* the bare value so far ends like a name and its separator */
 	char held[FIELD_RUN_MIN + FIELD_SLASHES_MAX];
 	size_t held_len;
-	char history[FIELD_HISTORY]; /* the end of what was scanned since the last value */
+	/* The end of what was scanned since the last value, or of a bare value. */
+	char history[FIELD_HISTORY];
 	size_t history_len;
 };
 

@@ -131,11 +131,8 @@ static void search(struct known *k, const unsigned char *p, size_t len)
 	uint32_t node = k->node;
 
 	for (size_t i = 0; i < len; i++) {
-		if (!node) {
+		if (!node)
 			i = match_skip(m, p, i, len);
-			if (i == len)
-				break;
-		}
 		node = match_step(m, node, p[i]);
 		if (m->ending[node])
 			add_span(k, k->at + i + 1 - m->ending[node], k->at + i + 1);

@@ -69,27 +69,33 @@ uint32_t match_step(const struct match *m, uint32_t node, unsigned char byte)
 	return next;
 }
 
-static bool is_pair(const struct match *m, unsigned char a, unsigned char b)
+/* Three bytes as a bit of m->grams. */
+static unsigned gram_bit(const unsigned char *p)
 {
-	unsigned pair = (unsigned)a << 8 | b;
+	uint32_t gram = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
 
-	return m->pairs[pair / 32] >> (pair % 32) & 1;
+	return (gram * UINT32_C(0x9e3779b1)) >> 16;
 }
 
+static bool is_gram(const struct match *m, const unsigned char *p)
+{
+	unsigned bit = gram_bit(p);
+
+	return m->grams[bit / 32] >> (bit % 32) & 1;
+}
+
+/*
+ * A pattern has six bytes at least, and the three-byte grams at its first four places are noted: of
+ * any four neighbouring places in the text, one shows whether a pattern starts at one of them or
+ * shortly before.
+ */
 size_t match_skip(const struct match *m, const unsigned char *p, size_t at, size_t len)
 {
-	const uint32_t *root = m->root;
+	size_t seen = at + MATCH_GRAMS - 1;
 
-	for (; at < len; at++) {
-		while (at + 4 <= len &&
-			!(root[p[at]] | root[p[at + 1]] | root[p[at + 2]] | root[p[at + 3]]))
-			at += 4;
-		while (at < len && !root[p[at]])
-			at++;
-		if (at + 1 >= len || is_pair(m, p[at], p[at + 1]))
-			break;
-	}
-	return at < len ? at : len;
+	while (seen + 3 <= len && !is_gram(m, p + seen))
+		seen += MATCH_GRAMS;
+	return seen - (MATCH_GRAMS - 1);
 }
 
 /* The children of a node: one for each byte that its patterns go on with. */
@@ -134,11 +140,13 @@ static void link_children(
 	}
 }
 
-static void note_pair(struct match *m, struct str pattern)
+static void note_grams(struct match *m, struct str pattern)
 {
-	unsigned pair = (unsigned)(unsigned char)pattern.p[0] << 8 | (unsigned char)pattern.p[1];
+	for (size_t i = 0; i < MATCH_GRAMS; i++) {
+		unsigned bit = gram_bit((const unsigned char *)pattern.p + i);
 
-	m->pairs[pair / 32] |= UINT32_C(1) << (pair % 32);
+		m->grams[bit / 32] |= UINT32_C(1) << (bit % 32);
+	}
 }
 
 static void build(struct match *m, struct str *sorted, size_t count, size_t room)
@@ -161,12 +169,12 @@ struct match *match_new(const struct str *patterns, size_t count)
 	size_t room = 1;
 
 	for (size_t i = 0; i < count; i++) {
-		must(patterns[i].len >= 2);
+		must(patterns[i].len >= MATCH_LEN_MIN);
 		sorted[i] = patterns[i];
 		room += patterns[i].len;
 		if (patterns[i].len > m->longest)
 			m->longest = patterns[i].len;
-		note_pair(m, patterns[i]);
+		note_grams(m, patterns[i]);
 	}
 	must(room < UINT32_MAX);
 	if (count)
@@ -192,5 +200,5 @@ void match_free(struct match *m)
 	free(m->fail);
 	free(m->depth);
 	free(m->ending);
-	wipe_free(m, sizeof(*m)); /* first bytes */
+	wipe_free(m, sizeof(*m));
 }

@@ -10,7 +10,6 @@
 #include "secret/internal.h"
 
 enum {
-	VALUE_MIN_BYTES = 6,     /* secret.h: shorter ones would eat ordinary words */
 	SPELLING_MAX_GROWTH = 6, /* \u00XX for a byte; %XX and '\'' are less */
 	PATTERNS_FIRST = 16,
 };
@@ -281,7 +280,7 @@ void secret_set_add(struct secret_set *s, struct str value)
 
 	/* Blanks and line ends around it are shown or not as the tool likes. */
 	value = str_trim(value);
-	if (value.len < VALUE_MIN_BYTES)
+	if (value.len < MATCH_LEN_MIN)
 		return;
 	room = value.len * SPELLING_MAX_GROWTH;
 	to.p = xmalloc(room);

@@ -9,7 +9,10 @@
 
 #include "fixture.h"
 
-enum { SKIP = 77 };
+enum {
+	SKIP = 77,
+	BALLAST = 192 * 1024,
+};
 
 /* Rows until it fails; the number that went in. */
 static int fill_until_full(struct db *d, struct error *err)
@@ -124,27 +127,63 @@ static void file_size_limit_is_full_and_passes(void **state)
 	assert_child_ok(limit_file_size, *state);
 }
 
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	os_close(fd);
+	return ok ? 0 : -1;
+}
+
+/* A normal user may mount in a user namespace, where that is allowed; its own id stays what it is.
+ */
+static int enter_user_namespace(void)
+{
+	char uid[64], gid[64];
+
+	snprintf(uid, sizeof(uid), "%u %u 1", geteuid(), geteuid());
+	snprintf(gid, sizeof(gid), "%u %u 1", getegid(), getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+		write_text("/proc/self/setgroups", "deny") < 0 ||
+		write_text("/proc/self/uid_map", uid) < 0)
+		return -1;
+	return write_text("/proc/self/gid_map", gid);
+}
+
 static int mount_small(const char *dir)
 {
-	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+	if (unshare(CLONE_NEWNS) < 0 && enter_user_namespace() < 0)
 		return -1;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	return mount("tmpfs", dir, "tmpfs", 0, "size=640k,mode=0700");
 }
 
+/* At most max bytes; less when the file system is full. */
+static size_t put_ballast(const char *path, size_t max)
+{
+	char junk[4096];
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	size_t put = 0;
+
+	memset(junk, 1, sizeof(junk));
+	while (fd >= 0 && put < max && write(fd, junk, sizeof(junk)) == (ssize_t)sizeof(junk))
+		put += sizeof(junk);
+	os_close(fd);
+	return put;
+}
+
 static int fill_file_system(const struct fixture *f)
 {
 	_cleanup_(mem) char *ballast = xasprintf("%s/ballast", f->dir);
-	static char junk[192 * 1024];
 	struct error err = ERROR_INIT;
 	struct db *d = NULL;
 	int rows;
 
 	if (mount_small(f->dir) < 0)
 		return SKIP;
-	memset(junk, 1, sizeof(junk));
-	write_file(ballast, junk, sizeof(junk), 0600);
+	child_check(put_ballast(ballast, BALLAST) == BALLAST);
 	child_check(db_open(f->path, &test_schema, &d, &err) == 0);
 	rows = fill_until_full(d, &err);
 	child_check(err.kind == &DB_FULL);
@@ -163,18 +202,13 @@ static int fill_file_system(const struct fixture *f)
 static int start_on_a_full_file_system(const struct fixture *f)
 {
 	_cleanup_(mem) char *ballast = xasprintf("%s/ballast", f->dir);
-	static char junk[4096];
 	struct error err = ERROR_INIT;
 	struct db *d = NULL;
-	int fd, rc;
+	int rc;
 
 	if (mount_small(f->dir) < 0)
 		return SKIP;
-	fd = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	memset(junk, 1, sizeof(junk));
-	while (write(fd, junk, sizeof(junk)) > 0)
-		;
-	(void)close(fd);
+	child_check(put_ballast(ballast, SIZE_MAX) > 0);
 	rc = db_open(f->path, &test_schema, &d, &err);
 	child_check(rc == -1 && err.kind == &DB_FULL);
 	child_check(unlink(ballast) == 0);

@@ -3,13 +3,6 @@
  */
 #include "redact_testing.h"
 
-static void assert_fields(const struct redact_row *rows, size_t count)
-{
-	_cleanup_(set) struct secret_set *set = secret_set_new();
-
-	assert_rows(set, rows, count);
-}
-
 static void every_name_counts(void **state)
 {
 	static const char *const names[] = {"password", "passwd", "passphrase", "api_key", "apikey",
@@ -31,91 +24,86 @@ static void every_name_counts(void **state)
 		_cleanup_(mem) char *yaml = xasprintf("  %s : 'a b'\n  x: y\n", names[i]);
 		_cleanup_(mem) char *yaml_out = xasprintf(
 			"  %s : '[REDACTED]'\n  x: y\n", names[i]);
-		const struct redact_row rows[] = {
-			{env,  env_out },
-                        {json, json_out},
-                        {yaml, yaml_out}
-                };
 
-		assert_rows(set, rows, ARRAY_LEN(rows));
+		becomes(set, env, env_out);
+		becomes(set, json, json_out);
+		becomes(set, yaml, yaml_out);
 	}
 }
 
 static void ordinary_text_stays(void **state)
 {
-	static const struct redact_row rows[] = {
-		{"tokens used: 12345678",                                     NULL},
-		{"passwords are bad",					 NULL},
-		{"passwords: hunter22 and more",                              NULL},
-		{"the password is hunter22",                                  NULL},
-		{"password hint: the usual one",                              NULL},
-		{"access tokens: 12345678",                                   NULL},
-		{"max_tokens: 1234567",                                       NULL},
-		{"token: 12345678",					   NULL},
-		{"secret: something",					 NULL},
-		{"key: something",					    NULL},
-		{"api_key_id=AKIA1234",                                       NULL},
-		{"monkey: bananas",					   NULL},
-		{"primary_key: integer",                                      NULL},
-		{"Auth Token : abcdefgh",                                     NULL}, /* a blank joins no words */
-		{"api__key=abcdefgh",					 NULL},
-		{"password: yes",					     NULL},
-		{"password = 12345 # five",                                   NULL},
-		{"password:\nnext line\n",                                    NULL},
-		{"password=\n",					       NULL},
-		{"password: ",						NULL},
-		{"password",						  NULL},
-		{"=abcdefgh",						 NULL},
-		{": abcdefgh",						NULL},
-		{"password=\"\" x",					   NULL},
-		{"password = \"\"\"\"\"\"\n",                                 NULL},
-		{"password != \"abcdefgh\"",                                  NULL},
-		{"user::password::validate(abcdefgh)",                        NULL},
-		{"{\"password\":null,\"x\":false}",                           NULL},
-		{"{\"password\":true}",                                       NULL},
-		{"echo \"password: \" && echo \"done and done\"",             NULL},
-		{"grep 'password=' file | grep 'api_key:' other",             NULL},
-		{"{\\\"password\\\":\\\"\\\",\\\"x\\\":\\\"longer text\\\"}", NULL},
-	};
+	_cleanup_(set) struct secret_set *set = secret_set_new();
 
 	(void)state;
-	assert_fields(rows, ARRAY_LEN(rows));
+	stays(set, "tokens used: 12345678");
+	stays(set, "passwords are bad");
+	stays(set, "passwords: hunter22 and more");
+	stays(set, "the password is hunter22");
+	stays(set, "password hint: the usual one");
+	stays(set, "access tokens: 12345678");
+	stays(set, "max_tokens: 1234567");
+	stays(set, "token: 12345678");
+	stays(set, "secret: something");
+	stays(set, "key: something");
+	stays(set, "api_key_id=AKIA1234");
+	stays(set, "monkey: bananas");
+	stays(set, "primary_key: integer");
+	stays(set, "Auth Token : abcdefgh"); /* a blank joins no words */
+	stays(set, "api__key=abcdefgh");
+	stays(set, "password: yes");
+	stays(set, "password = 12345 # five");
+	stays(set, "password:\nnext line\n");
+	stays(set, "password=\n");
+	stays(set, "password: ");
+	stays(set, "password");
+	stays(set, "=abcdefgh");
+	stays(set, ": abcdefgh");
+	stays(set, "password=\"\" x");
+	stays(set, "password = \"\"\"\"\"\"\n");
+	stays(set, "password != \"abcdefgh\"");
+	stays(set, "user::password::validate(abcdefgh)");
+	stays(set, "{\"password\":null,\"x\":false}");
+	stays(set, "{\"password\":true}");
+	stays(set, "echo \"password: \" && echo \"done and done\"");
+	stays(set, "grep 'password=' file | grep 'api_key:' other");
+	stays(set, "{\\\"password\\\":\\\"\\\",\\\"x\\\":\\\"longer text\\\"}");
 }
 
 static void bare_values(void **state)
 {
-	static const struct redact_row rows[] = {
-		{"PASSWORD=hunter",				     "PASSWORD=[REDACTED]"              },
-		{"PASSWORD=a,b;c&d\"e'f g",                             "PASSWORD=[REDACTED] g"            },
-		{"password:\t  hunter2\tx",                             "password:\t  [REDACTED]\tx"       },
-		{"password                         = hunter2",
-                 "password                         = [REDACTED]"                                           },
-		{"password := hunter2",                                 "password := [REDACTED]"           },
-		{"password => hunter2",                                 "password => [REDACTED]"           },
-		{"password==hunter2",                                   "password=[REDACTED]"              },
-		{"{\"password\":12345678,\"n\":1}",                     "{\"password\":[REDACTED],\"n\":1}"},
-		{"{\"password\": 12345678}",                            "{\"password\": [REDACTED]}"       },
-		{"?user=a&api_key=abcdefgh&x=1",                        "?user=a&api_key=[REDACTED]&x=1"   },
-		{"<a href=\"/?api_key=abcdefgh\">",                     "<a href=\"/?api_key=[REDACTED]\">"},
-		{"?api_key=abc&access_token=abcdefgh#top",
-                 "?api_key=abc&access_token=[REDACTED]#top"                                                },
-		{"[\"PASSWORD=hunter22\",\"PATH=/usr/bin\"]",
-                 "[\"PASSWORD=[REDACTED]\",\"PATH=/usr/bin\"]"                                             },
-		{"{\\\"e\\\":[\\\"PASSWORD=hunter22\\\",\\\"A=b\\\"]}",
-                 "{\\\"e\\\":[\\\"PASSWORD=[REDACTED]\\\",\\\"A=b\\\"]}"                                   },
-		{"'password: hunter22'",                                "'password: [REDACTED]'"           },
-		{"PASSWORD=\\\\\\\\\\\\\\\\x y",                        "PASSWORD=[REDACTED] y"            },
-		{"password=a:b api_key=abcdefgh",                       "password=a:b api_key=[REDACTED]"  },
-		{"password=password=hunter22",                          "password=[REDACTED]"              },
-		{"password: password: hunter2",                         "password: [REDACTED] hunter2"     },
-		{"{\"api_key\":{\"password\":\"hunter22\"}}",
-                 "{\"api_key\":{\"password\":\"[REDACTED]\"}}"                                             },
-		{"curl -H 'X-Api-Key: abcdefgh' http://x/",
-                 "curl -H 'X-Api-Key: [REDACTED]' http://x/"                                               },
-	};
+	_cleanup_(set) struct secret_set *set = secret_set_new();
 
 	(void)state;
-	assert_fields(rows, ARRAY_LEN(rows));
+	becomes(set, "PASSWORD=hunter", "PASSWORD=[REDACTED]");
+	becomes(set, "PASSWORD=a,b;c&d\"e'f g", "PASSWORD=[REDACTED] g");
+	becomes(set, "password:\t  hunter2\tx", "password:\t  [REDACTED]\tx");
+	becomes(set, "password                         = hunter2",
+		"password                         = [REDACTED]");
+	becomes(set, "password := hunter2", "password := [REDACTED]");
+	becomes(set, "password => hunter2", "password => [REDACTED]");
+	becomes(set, "password==hunter2", "password=[REDACTED]");
+	becomes(set, "{\"password\":12345678,\"n\":1}", "{\"password\":[REDACTED],\"n\":1}");
+	becomes(set, "{\"password\": 12345678}", "{\"password\": [REDACTED]}");
+	becomes(set, "?user=a&api_key=abcdefgh&x=1", "?user=a&api_key=[REDACTED]&x=1");
+	becomes(set, "<a href=\"/?api_key=abcdefgh\">", "<a href=\"/?api_key=[REDACTED]\">");
+	becomes(set, "?api_key=abc&access_token=abcdefgh#top",
+		"?api_key=abc&access_token=[REDACTED]#top");
+	becomes(set, "[\"PASSWORD=hunter22\",\"PATH=/usr/bin\"]",
+		"[\"PASSWORD=[REDACTED]\",\"PATH=/usr/bin\"]");
+	becomes(set, "{\\\"e\\\":[\\\"PASSWORD=hunter22\\\",\\\"A=b\\\"]}",
+		"{\\\"e\\\":[\\\"PASSWORD=[REDACTED]\\\",\\\"A=b\\\"]}");
+	becomes(set, "'password: hunter22'", "'password: [REDACTED]'");
+	becomes(set, "PASSWORD=\\\\\\\\\\\\\\\\x y", "PASSWORD=[REDACTED] y");
+	becomes(set, "password=a:b api_key=abcdefgh", "password=a:b api_key=[REDACTED]");
+	becomes(set, "password=password=hunter22", "password=[REDACTED]");
+	becomes(set, "password: password: hunter2", "password: [REDACTED] [REDACTED]");
+	becomes(set, "password=api_key: \"a b\" c", "password=[REDACTED] \"[REDACTED]\" c");
+	becomes(set, "password=abcdef: hunter2", "password=[REDACTED] hunter2");
+	becomes(set, "{\"api_key\":{\"password\":\"hunter22\"}}",
+		"{\"api_key\":{\"password\":\"[REDACTED]\"}}");
+	becomes(set, "curl -H 'X-Api-Key: abcdefgh' http://x/",
+		"curl -H 'X-Api-Key: [REDACTED]' http://x/");
 }
 
 /* /proc/PID/environ: a NUL ends a value. */
@@ -133,52 +121,50 @@ static void environ_dump(void **state)
 
 static void quoted_values(void **state)
 {
-	static const struct redact_row rows[] = {
-		{"password=\"a\" b",						 "password=\"[REDACTED]\" b"               },
-		{"password='a b' c",						 "password='[REDACTED]' c"                 },
-		{"password=`a b` c",						 "password=`[REDACTED]` c"                 },
-		{"\"password\": \"a\\\"b\\\\\" c",                                   "\"password\": \"[REDACTED]\" c"          },
-		{"\"password\": \"\\\\\" c",                                         "\"password\": \"[REDACTED]\" c"          },
-		{"password=\"not closed\nnext \"line\"",                             "password=\"[REDACTED]\nnext \"line\""    },
-		{"password=\"not closed",					    "password=\"[REDACTED]"                   },
-		{"password=\"\\",						    "password=\"[REDACTED]"                   },
-		{"{\\\"password\\\": \\\"a \\\\\\\"b\\\\\\\\\\\", \\\"x\\\": 1}",
-                 "{\\\"password\\\": \\\"[REDACTED]\\\", \\\"x\\\": 1}"                                                        },
-		{"\\\\\\\"password\\\\\\\":\\\\\\\"a b\\\\\\\",\\\\\\\"x y\\\\\\\"",
-                 "\\\\\\\"password\\\\\\\":\\\\\\\"[REDACTED]\\\\\\\",\\\\\\\"x y\\\\\\\""                                     },
-		{"\"PASSWORD='a b' x\" y",					   "\"PASSWORD='[REDACTED]' x\" y"           },
-		{"\"PASSWORD='a b\" y 'z'",                                          "\"PASSWORD='[REDACTED]\" y 'z'"          },
-		{"PASSWORD='it'\\''s long' x",                                       "PASSWORD='[REDACTED]'\\''' x"            },
-		{"PASSWORD='it'\"'\"'s long' x",                                     "PASSWORD='[REDACTED]'\"\"'' x"           },
-		{"password='it''s long' x",                                          "password='[REDACTED]''' x"               },
-		{"password = \"\"\"a b\"\"\" x",                                     "password = \"\"\"[REDACTED]\"\"\" x"     },
-		{"password = b'a b' x",					      "password = b'[REDACTED]' x"              },
-		{"os.environ[\"API_KEY\"] = \"a b\"",                                "os.environ[\"API_KEY\"] = \"[REDACTED]\""},
-		{"$c['password'] = 'a';",					    "$c['password'] = '[REDACTED]';"          },
-		{"'password' => 'a b', 'x' => 'y z'",                                "'password' => '[REDACTED]', 'x' => 'y z'"},
-		{"log='password=\\'a b\\'' x",                                       "log='password=\\'[REDACTED]\\'' x"       },
-		{"{\"m\":\"password='a b'\\n\"}",                                    "{\"m\":\"password='[REDACTED]'\\n\"}"    },
-	};
+	_cleanup_(set) struct secret_set *set = secret_set_new();
 
 	(void)state;
-	assert_fields(rows, ARRAY_LEN(rows));
+	becomes(set, "password=\"a\" b", "password=\"[REDACTED]\" b");
+	becomes(set, "password='a b' c", "password='[REDACTED]' c");
+	becomes(set, "password=`a b` c", "password=`[REDACTED]` c");
+	becomes(set, "\"password\": \"a\\\"b\\\\\" c", "\"password\": \"[REDACTED]\" c");
+	becomes(set, "\"password\": \"\\\\\" c", "\"password\": \"[REDACTED]\" c");
+	becomes(set, "password=\"not closed\nnext \"line\"",
+		"password=\"[REDACTED]\nnext \"line\"");
+	becomes(set, "password=\"not closed", "password=\"[REDACTED]");
+	becomes(set, "password=\"\\", "password=\"[REDACTED]");
+	becomes(set, "{\\\"password\\\": \\\"a \\\\\\\"b\\\\\\\\\\\", \\\"x\\\": 1}",
+		"{\\\"password\\\": \\\"[REDACTED]\\\", \\\"x\\\": 1}");
+	becomes(set, "\\\\\\\"password\\\\\\\":\\\\\\\"a b\\\\\\\",\\\\\\\"x y\\\\\\\"",
+		"\\\\\\\"password\\\\\\\":\\\\\\\"[REDACTED]\\\\\\\",\\\\\\\"x y\\\\\\\"");
+	becomes(set, "\"PASSWORD='a b' x\" y", "\"PASSWORD='[REDACTED]' x\" y");
+	becomes(set, "\"PASSWORD='a b\" y 'z'", "\"PASSWORD='[REDACTED]\" y 'z'");
+	becomes(set, "PASSWORD='it'\\''s long' x", "PASSWORD='[REDACTED]'\\''' x");
+	becomes(set, "PASSWORD='it'\"'\"'s long' x", "PASSWORD='[REDACTED]'\"\"'' x");
+	becomes(set, "password='it''s long' x", "password='[REDACTED]''' x");
+	becomes(set, "password = \"\"\"a b\"\"\" x", "password = \"\"\"[REDACTED]\"\"\" x");
+	becomes(set, "password = b'a b' x", "password = b'[REDACTED]' x");
+	becomes(set, "os.environ[\"API_KEY\"] = \"a b\"",
+		"os.environ[\"API_KEY\"] = \"[REDACTED]\"");
+	becomes(set, "$c['password'] = 'a';", "$c['password'] = '[REDACTED]';");
+	becomes(set, "'password' => 'a b', 'x' => 'y z'",
+		"'password' => '[REDACTED]', 'x' => 'y z'");
+	becomes(set, "log='password=\\'a b\\'' x", "log='password=\\'[REDACTED]\\'' x");
+	becomes(set, "{\"m\":\"password='a b'\\n\"}", "{\"m\":\"password='[REDACTED]'\\n\"}");
 }
 
 static void known_value_and_field_make_one_mark(void **state)
 {
-	static const struct redact_row rows[] = {
-		{"api_key=sk-abcdef x",            "api_key=[REDACTED] x"       },
-		{"\"api_key\": \"sk-abcdef\"",     "\"api_key\": \"[REDACTED]\""},
-		{"\"api_key\": \"x sk-abcdef y\"", "\"api_key\": \"[REDACTED]\""},
-		{"{\"api_key\":sk-abcdef}",        "{\"api_key\":[REDACTED]}"   },
-		{"password=[REDACTED] x",          NULL                         },
-		{"\"password\":\"[REDACTED]\"",    NULL                         },
-	};
 	_cleanup_(set) struct secret_set *set = secret_set_new();
 
 	(void)state;
 	secret_set_add(set, STR("sk-abcdef"));
-	assert_rows(set, rows, ARRAY_LEN(rows));
+	becomes(set, "api_key=sk-abcdef x", "api_key=[REDACTED] x");
+	becomes(set, "\"api_key\": \"sk-abcdef\"", "\"api_key\": \"[REDACTED]\"");
+	becomes(set, "\"api_key\": \"x sk-abcdef y\"", "\"api_key\": \"[REDACTED]\"");
+	becomes(set, "{\"api_key\":sk-abcdef}", "{\"api_key\":[REDACTED]}");
+	stays(set, "password=[REDACTED] x");
+	stays(set, "\"password\":\"[REDACTED]\"");
 }
 
 static void long_value_is_not_held_back(void **state)
