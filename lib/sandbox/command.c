@@ -38,6 +38,11 @@ static const char *const base_mounts[] = {
 	"/dev",
 	"--proc",
 	"/proc", /* the host's would show the daemon: no sandbox without one (trap 8) */
+	/* root without any capability still owns what is in /proc/sys, /proc/irq and the like: one
+	 * line into kernel.core_pattern runs a program outside. bubblewrap covers sysrq-trigger, no
+	 * more. */
+	"--remount-ro",
+	"/proc",
 	NULL,
 };
 

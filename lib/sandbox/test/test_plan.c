@@ -370,9 +370,9 @@ static void arguments_in_order(void **state)
 	static const char *const expected[] = {"bwrap", "--new-session", "--die-with-parent",
 		"--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--unshare-ipc",
 		"--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-		"--bind-fd", "65", "/w w\n", "--ro-bind", "/w/.git", "/w/.git", "--ro-bind",
-		"/dev/null", "/s", "--tmpfs", "/wall", "--remount-ro", "/wall", "--seccomp", "64",
-		"--chdir", "/w w\n", "--", "/bin/sh", "-c", "a b"};
+		"--remount-ro", "/proc", "--bind-fd", "65", "/w w\n", "--ro-bind", "/w/.git",
+		"/w/.git", "--ro-bind", "/dev/null", "/s", "--tmpfs", "/wall", "--remount-ro",
+		"/wall", "--seccomp", "64", "--chdir", "/w w\n", "--", "/bin/sh", "-c", "a b"};
 	_cleanup_(path_list) struct path_list args = {0}, online = {0};
 
 	(void)state;
