@@ -9,9 +9,10 @@
  *PARENT, the process that started it, dies. Then it ends as the command did: with its exit status,
  *or by its signal.
  *
- * On FD it says once whether the command was started: two 32-bit numbers, errno or 0 and the pid.
- * Everything else it inherited it passes on and closes, so that it holds no pipe of the command's
- *open.
+ * The command's process says its pid on FD, and errno when exec fails; when exec works FD just
+ *closes. It alone holds FD by then, so that nothing the command does to us can keep whoever waits
+ *waiting. Everything else it inherited it passes on and closes, so that it holds no pipe of the
+ *command's open.
  *
  * Not promised: the end of a descendant that runs as another user (a set-user-id program), which
  *this user may not signal. Without /proc only the command's own group is ended.
@@ -42,8 +43,9 @@ enum {
 	FIELD_START = 22,
 };
 
+/* lib/proc/spawn.c reads it. */
 struct start_record {
-	int32_t failed;
+	int32_t failed; /* errno, or 0 */
 	int32_t pid;
 };
 
@@ -323,38 +325,50 @@ static void end_tree(pid_t command, struct end *e)
 
 /* Running the command */
 
-static int child_start(char **argv, bool session, pid_t parent)
+static bool say(int fd, int failed)
+{
+	const struct start_record r = {failed, getpid()};
+
+	return write(fd, &r, sizeof(r)) == (ssize_t)sizeof(r);
+}
+
+/* Waits until we are the only one to hold the start descriptor, then becomes the command. Returns
+ * when it cannot, with errno. */
+static void become_command(char **argv, bool session, pid_t parent, int fd, int go)
 {
 	sigset_t none;
+	char c;
 
-	if ((session ? setsid() : setpgid(0, 0)) < 0)
-		return errno;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return errno;
-	if (getppid() != parent)
-		return ESRCH;
+	if ((session ? setsid() : setpgid(0, 0)) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return;
+	errno = ESRCH;
+	if (getppid() != parent || read(go, &c, 1) != 0 || !say(fd, 0))
+		return;
 	(void)sigemptyset(&none);                    /* a valid set: cannot fail */
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* nor this; no handlers here */
 	(void)execv(argv[0], argv + 1);              /* returns only when it failed */
-	return errno;
 }
 
-/* The pid, or -1 with errno. vfork: the child answers in our memory while we stand still. */
-static pid_t start(char **argv, bool session)
+/* The pid, or -1. Closes fd. */
+static pid_t start(char **argv, bool session, int fd)
 {
 	const pid_t self = getpid();
-	volatile int failed = 0;
-	pid_t pid = vfork();
+	int go[2];
+	pid_t pid;
 
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
 	if (pid == 0) {
-		failed = child_start(argv, session, self);
+		(void)close(go[1]); /* ours alone is to tell */
+		become_command(argv, session, self, fd, go[0]);
+		(void)say(fd, errno); /* nobody to tell otherwise */
 		_exit(USAGE_STATUS);
 	}
-	if (pid < 0 || failed == 0)
-		return pid;
-	(void)waitpid(pid, NULL, 0); /* it has ended */
-	errno = failed;
-	return -1;
+	(void)close(fd); /* nothing was written here, nor to the next two */
+	(void)close(go[0]);
+	(void)close(go[1]); /* go */
+	return pid;
 }
 
 /* True when the command has ended; it is not reaped then. Reaps what it left behind. */
@@ -401,14 +415,6 @@ static int end_like(const struct end *e)
 	return 128 + e->status;
 }
 
-static bool say(int fd, int failed, pid_t pid)
-{
-	const struct start_record r = {failed, pid};
-	bool said = write(fd, &r, sizeof(r)) == (ssize_t)sizeof(r);
-
-	return close(fd) == 0 && said;
-}
-
 int main(int argc, char **argv)
 {
 	struct end e = {.known = false};
@@ -426,16 +432,13 @@ int main(int argc, char **argv)
 		return USAGE_STATUS;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return USAGE_STATUS;
-	command = start(argv + 4, session);
-	if (command < 0) {
-		(void)say(fd, errno, 0); /* nobody to tell otherwise */
-		return USAGE_STATUS;
-	}
+	command = start(argv + 4, session, fd);
+	if (command < 0)
+		return USAGE_STATUS;     /* seen by the end of FD without a word */
 	(void)prctl(PR_SET_DUMPABLE, 0); /* ends like the command, but without a core of its own */
-	if (say(fd, 0, command) && chdir("/") == 0) { /* its folder must not stay busy */
-		(void)close_range(0, ~0U, 0);         /* at worst the command's pipes end with us */
+	(void)close_range(0, ~0U, 0);    /* at worst the command's pipes end with us */
+	if (chdir("/") == 0)             /* its folder must not stay busy */
 		wait_for_end(command);
-	}
 	end_tree(command, &e);
 	return end_like(&e);
 }
