@@ -16,6 +16,7 @@ release: need-build
 	@tools/build release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 
 demo: need-demo
+	@demo/can-confine
 	@tools/build release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 	@demo/run
 

@@ -1,0 +1,6 @@
+#include "temperature.h"
+
+double fahrenheit(double celsius)
+{
+	return celsius * 5 / 9 + 32;
+}
