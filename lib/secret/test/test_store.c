@@ -103,8 +103,8 @@ static void bad_lines_are_refused_by_number_without_the_value(void **state)
 		"A='hunter2", "A=\"hunter2", "A=\"hunter2\\", "A=\"hunter2\\x\"", "A='hunter2'x",
 		"A=\"hunter2\"'x'", "export hunter2", "A=hunter2\x01", "A='hunter2\x7f'",
 		"A-B=hunter2", "A=hunter2\rB=2", "export A",
-		"\xef\xbb\xbf"
-		"A=hunter2"};
+		("\xef\xbb\xbf"
+		 "A=hunter2")};
 	const struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
