@@ -285,33 +285,14 @@ static int account(
 	return db_run(s, err);
 }
 
-/* 1 the turn has a call of this id, 0 not, -1. */
-static int is_known(struct store_view *v, int64_t turn, struct str call_id, struct error *err)
-{
-	struct db_stmt *s = store_stmt(v, SQL_CALL_GET);
-	int rc;
-
-	db_bind_i64(s, 1, turn);
-	db_bind_str(s, 2, call_id);
-	rc = db_step(s, err);
-	db_reset(s);
-	return rc;
-}
-
 static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call *c, int64_t node,
 	int64_t now_ms, struct error *err)
 {
 	_cleanup_(buf) struct buf gates = BUF_INIT(CALL_JSON_MAX_BYTES);
 	struct str shown = first_characters(c->arguments, ARGUMENTS_SHOWN_BYTES);
 	struct json_out j = JSON_OUT(&gates);
-	int known = is_known(&tx->view, turn, c->call_id, err);
 	struct db_stmt *s;
 
-	if (known < 0)
-		return -1;
-	if (known)
-		return error_set(err, &STORE_CALL_REPEATED,
-			"the model gave two calls of turn %lld the same id", (long long)turn);
 	put_gates(&j, NULL, c->gates, c->gate_count);
 	must(!gates.full); /* at most BOT_GATES_MAX short ones */
 	s = store_stmt(&tx->view, SQL_CALL_INSERT);
@@ -324,7 +305,12 @@ static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call 
 	db_bind_str(s, 7, c->gate_count ? buf_str(&gates) : (struct str){NULL, 0});
 	db_bind_i64(s, 8, shown.len < c->arguments.len);
 	db_bind_str(s, 9, shown);
-	return db_run(s, err);
+	if (db_run(s, err) < 0)
+		return -1;
+	if (db_changes(tx->view.db) == 0)
+		return error_set(err, &STORE_CALL_REPEATED,
+			"the model gave two calls of turn %lld the same id", (long long)turn);
+	return 0;
 }
 
 /* All calls as planned, one `approval_requested` for those that need a verdict. */

@@ -85,7 +85,8 @@ const char *const store_sql[SQL_COUNT] = {
 
 	[SQL_CALL_INSERT] = "INSERT INTO tools (turn, call_id, name, status, node, request,"
 			    " announced_ms, gates, arguments_cut, arguments)"
-			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9)",
+			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9)"
+			    " ON CONFLICT (turn, call_id) DO NOTHING",
 	[SQL_CALL_GET] = "SELECT id, name, status, node, request, arguments_cut, arguments"
 			 " FROM tools WHERE turn = ?1 AND call_id = ?2",
 	[SQL_CALL_ANNOUNCE] = "UPDATE tools SET request = ?2, announced_ms = ?3, gates = ?4,"

@@ -61,7 +61,8 @@ static int record_accepted(
 
 /* The turn's row says running already: its user item, the bot busy, `accepted`. */
 static int begin(struct store_tx *tx, const struct store_turn *t,
-	struct str (*user_item)(struct arena *, const struct store_turn *), struct error *err)
+	struct str (*user_item)(struct arena *, const struct store_turn *), struct bot *b,
+	struct error *err)
 {
 	_cleanup_(arena) struct arena scratch = {0};
 	struct db_stmt *s;
@@ -75,9 +76,12 @@ static int begin(struct store_tx *tx, const struct store_turn *t,
 	db_bind_i64(s, 1, t->bot);
 	db_bind_i64(s, 2, t->id);
 	db_bind_i64(s, 3, node);
-	if (db_run(s, err) < 0)
+	if (db_run(s, err) < 0 || record_accepted(tx, t, node, err) < 0)
 		return -1;
-	return record_accepted(tx, t, node, err);
+	b->status = BOT_RUNNING;
+	b->running_turn = t->id;
+	b->head = node;
+	return 0;
 }
 
 /* Admission */
@@ -287,13 +291,13 @@ static int record_queued(struct store_tx *tx, const struct store_turn *t, struct
 
 /* A new turn, in the state it was admitted to. */
 static int enter(struct store_tx *tx, const struct store_submit *s, enum turn_status status,
-	const struct bot *b, struct arena *a, struct store_turn *ret, struct error *err)
+	struct bot *b, struct arena *a, struct store_turn *ret, struct error *err)
 {
 	if (insert(tx, s, b, status, err) < 0 ||
 		store_turn_get(&tx->view, b->id, db_last_id(tx->view.db), a, ret, err) < 0)
 		return -1;
 	if (status == TURN_RUNNING)
-		return begin(tx, ret, s->user_item, err);
+		return begin(tx, ret, s->user_item, b, err);
 	if (queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
 		return -1;
 	return record_queued(tx, ret, err);
@@ -318,9 +322,6 @@ int store_turn_submit(struct store_tx *tx, const struct store_submit *s, struct 
 		return 0;
 	}
 	if (admit(tx, s, &b, &status, err) < 0 || enter(tx, s, status, &b, a, &t, err) < 0)
-		return -1;
-	/* Its status and head moved with a start. */
-	if (status == TURN_RUNNING && store_bot_get_id(&tx->view, b.id, a, &b, err) < 0)
 		return -1;
 	*ret = (struct store_submitted){
 		.turn = t,
@@ -384,8 +385,8 @@ int store_turn_start_ready(struct store_tx *tx,
 	}
 	if (set_running(tx, turn, err) < 0 || get_turn(&tx->view, turn, a, &t, err) < 0 ||
 		queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
-		begin(tx, &t, user_item, err) < 0 ||
-		store_bot_get_id(&tx->view, t.bot, a, &b, err) < 0)
+		store_bot_get_id(&tx->view, t.bot, a, &b, err) < 0 ||
+		begin(tx, &t, user_item, &b, err) < 0)
 		return -1;
 	*ret_turn = t;
 	*ret_bot = b;

@@ -1,6 +1,7 @@
 /*
  * The store as a file: who may open it, what it is called, its modes, what it refuses, no room.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -301,6 +302,75 @@ static void a_full_file_system_fails_jobs_until_there_is_room(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Behind the last group, without a call: what was written moves from the log into the file. */
+static void look_again(void *arg)
+{
+	(void)arg; /* only wakes the loop */
+}
+
+static void a_quiet_store_moves_its_log_into_the_file(void **state)
+{
+	_cleanup_(bench) struct bench *b = bench_start();
+	struct store_submit s = plain_submit("ada", "r1");
+	struct loop_timer *timer = loop_timer_new(b->loop, look_again, NULL);
+	struct store_submitted ret;
+	struct store_counts counts = {0};
+	struct error err = ERROR_INIT;
+	char *prompt;
+
+	(void)state;
+	make_bot(b, "ada");
+	prompt = arena_alloc(&b->a, 200000);
+	memset(prompt, 'p', 200000);
+	s.prompt = (struct str){prompt, 200000};
+	assert_ok(try_submit(b, &s, &ret, &err), &err);
+	for (int i = 0; counts.file_bytes < 200000; i++) {
+		assert_true(i < 3000); /* half a minute, were the disk that slow */
+		loop_timer_set(timer, 10);
+		loop_run(b->loop);
+		store_counts(b->store, &counts);
+	}
+	loop_timer_free(timer);
+	loop_run(b->loop);
+}
+
+#ifdef CONSORT_SANITIZED
+/* The nth call into the system fails: the store opens, or says why and leaves nothing behind. */
+static void opening_survives_every_failing_call(void **state)
+{
+	_cleanup_(bench) struct bench *b = bench_start();
+	struct error err = ERROR_INIT;
+	unsigned failed = 0;
+
+	(void)state;
+	make_bot(b, "ada");
+	submit(b, "ada", "r1");
+	bench_close(b);
+	for (unsigned n = 1;; n++) {
+		int rc;
+
+		os_fault_at(n, EIO);
+		error_clear(&err);
+		rc = bench_try_open(b, &err);
+		if (os_fault_calls() < n) {
+			os_fault_at(0, 0);
+			assert_int_equal(rc, 0);
+			break;
+		}
+		os_fault_at(0, 0);
+		if (rc < 0) {
+			assert_non_null(err.kind);
+			assert_null(b->store);
+			failed++;
+		} else {
+			bench_close(b);
+		}
+	}
+	assert_true(failed > 3);
+	assert_int_equal(get_bot(b, 1).status, BOT_INTERRUPTED);
+}
+#endif
+
 /* No statement may scan what grows (spec 4.2). A plan's line that visits a table is SEARCH or SCAN.
  */
 static int op_plans(struct store_tx *tx, struct bench *b, void *arg, struct error *err)
@@ -342,6 +412,10 @@ int main(void)
 		cmocka_unit_test(a_damaged_sandbox_is_an_error_not_none),
 		cmocka_unit_test(a_job_without_room_fails_and_later_ones_do_not),
 		cmocka_unit_test(a_full_file_system_fails_jobs_until_there_is_room),
+		cmocka_unit_test(a_quiet_store_moves_its_log_into_the_file),
+#ifdef CONSORT_SANITIZED
+		cmocka_unit_test(opening_survives_every_failing_call),
+#endif
 		cmocka_unit_test(no_statement_scans_a_table),
 	};
 
