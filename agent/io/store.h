@@ -3,14 +3,15 @@
 /*
  * The store: every bot, turn, item, call and event, durable before it takes effect (spec 4).
  *
- * One worker thread owns the writing connection. It takes a job plus whatever else is queued, up to 32,
- * runs each in a savepoint of one transaction, commits once, then answers every job: group commit. A job
- * that fails rolls back alone; a failed COMMIT fails them all. A reader thread owns a query-only
- * connection. run() is called on those threads and touches only its arg; done() is called on the loop.
+ * One worker thread owns the writing connection. It takes a job plus whatever else is queued, up to
+ * 32, runs each in a savepoint of one transaction, commits once, then answers every job: group
+ * commit. A job that fails rolls back alone; a failed COMMIT fails them all. A reader thread owns a
+ * query-only connection. run() is called on those threads and touches only its arg; done() is
+ * called on the loop.
  *
- * Events a job recorded are handed to the publisher on the loop, in commit order, right before that job's
- * done(): so a job that reads "everything after cursor N" and a done() that goes live miss nothing and see
- * nothing twice (spec 2.4).
+ * Events a job recorded are handed to the publisher on the loop, in commit order, right before that
+ * job's done(): so a job that reads "everything after cursor N" and a done() that goes live miss
+ * nothing and see nothing twice (spec 2.4).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,33 +24,34 @@
 #include "mem/mem.h"
 #include "text/text.h"
 
-extern const struct error_kind STORE_OWNED;            /* store_already_owned, exit 75 */
-extern const struct error_kind STORE_BOT_NOT_FOUND;    /* bot_not_found */
-extern const struct error_kind STORE_BOT_EXISTS;       /* bot_exists */
-extern const struct error_kind STORE_BOT_BUSY;         /* bot_busy */
-extern const struct error_kind STORE_ACTIVE_LIMIT;     /* active_agent_limit */
-extern const struct error_kind STORE_PENDING_LIMIT;    /* pending_limit */
-extern const struct error_kind STORE_IDEMPOTENCY;      /* idempotency_conflict */
-extern const struct error_kind STORE_BUDGET;           /* budget_exhausted */
-extern const struct error_kind STORE_CREATOR;          /* creator_not_found */
-extern const struct error_kind STORE_TURN_NOT_FOUND;   /* turn_not_found */
-extern const struct error_kind STORE_STALE_TURN;       /* stale_turn */
-extern const struct error_kind STORE_NODE_NOT_FOUND;   /* node_not_in_history */
+extern const struct error_kind STORE_OWNED;              /* store_already_owned, exit 75 */
+extern const struct error_kind STORE_BOT_NOT_FOUND;      /* bot_not_found */
+extern const struct error_kind STORE_BOT_EXISTS;         /* bot_exists */
+extern const struct error_kind STORE_BOT_BUSY;           /* bot_busy */
+extern const struct error_kind STORE_ACTIVE_LIMIT;       /* active_agent_limit */
+extern const struct error_kind STORE_PENDING_LIMIT;      /* pending_limit */
+extern const struct error_kind STORE_IDEMPOTENCY;        /* idempotency_conflict */
+extern const struct error_kind STORE_BUDGET;             /* budget_exhausted */
+extern const struct error_kind STORE_CREATOR;            /* creator_not_found */
+extern const struct error_kind STORE_TURN_NOT_FOUND;     /* turn_not_found */
+extern const struct error_kind STORE_STALE_TURN;         /* stale_turn */
+extern const struct error_kind STORE_NODE_NOT_FOUND;     /* node_not_in_history */
 extern const struct error_kind STORE_ARTIFACT_NOT_FOUND; /* artifact_not_found */
 extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required */
-extern const struct error_kind STORE_EVENT_TOO_LARGE;  /* event_page_item_limit */
-extern const struct error_kind STORE_CONTEXT_LIMIT;    /* context_limit */
-extern const struct error_kind STORE_CALL_REPEATED;    /* duplicate_call_id: a model used an id twice in a turn */
+extern const struct error_kind STORE_EVENT_TOO_LARGE;    /* event_page_item_limit */
+extern const struct error_kind STORE_CONTEXT_LIMIT;      /* context_limit */
+extern const struct error_kind
+	STORE_CALL_REPEATED; /* duplicate_call_id: a model used an id twice in a turn */
 
 struct store;
 struct store_tx;   /* a writing job's hold on the store */
 struct store_view; /* a reading job's */
 
 struct store_event {
-	int64_t id;    /* the cursor */
-	int64_t bot;   /* 0: none */
+	int64_t id;  /* the cursor */
+	int64_t bot; /* 0: none */
 	struct str bot_name;
-	int64_t turn;  /* 0: none */
+	int64_t turn; /* 0: none */
 	struct str kind;
 	struct str data; /* JSON object text */
 };
@@ -75,12 +77,13 @@ struct store_options {
 	void (*published)(void *arg, const struct store_event *e);
 	void *arg;
 };
-/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one transaction,
- * starts the threads. What recovery records is not handed to published(): nobody follows yet, and replay
- * finds it. */
-int store_open(const struct store_options *o, struct store **ret, struct store_recovery *ret_recovery,
-	struct error *err);
-/* Finishes queued jobs, closes. Their done() calls are dropped unless the loop still runs. Blocks. */
+/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one
+ * transaction, starts the threads. What recovery records is not handed to published(): nobody
+ * follows yet, and replay finds it. */
+int store_open(const struct store_options *o, struct store **ret,
+	struct store_recovery *ret_recovery, struct error *err);
+/* Finishes queued jobs, closes. Their done() calls are dropped unless the loop still runs. Blocks.
+ */
 void store_close(struct store *s);
 const struct store_identity *store_identity(const struct store *s);
 
@@ -91,8 +94,9 @@ struct store_counts {
 };
 void store_counts(struct store *s, struct store_counts *ret);
 
-/* On the loop's thread. A job holds the loop (loop_hold) until its done() has returned; done may be NULL.
- * run() returns 0 or -1 with err set; what it wrote is kept only for 0. Reads run one by one, in order. */
+/* On the loop's thread. A job holds the loop (loop_hold) until its done() has returned; done may be
+ * NULL. run() returns 0 or -1 with err set; what it wrote is kept only for 0. Reads run one by one,
+ * in order. */
 void store_write(struct store *s, int (*run)(struct store_tx *tx, void *arg, struct error *err),
 	void (*done)(void *arg, int rc, const struct error *err), void *arg);
 void store_read(struct store *s, int (*run)(struct store_view *v, void *arg, struct error *err),
@@ -110,13 +114,15 @@ struct store_create {
 	int64_t created_by_id;
 };
 /* Inserts the bot and its `created` event. STORE_BOT_EXISTS, STORE_CREATOR. */
-int store_bot_create(struct store_tx *tx, const struct store_create *c, struct arena *a, struct bot *ret,
-	struct error *err);
-int store_bot_get(struct store_view *v, struct str name, struct arena *a, struct bot *ret, struct error *err);
-int store_bot_get_id(struct store_view *v, int64_t id, struct arena *a, struct bot *ret, struct error *err);
+int store_bot_create(struct store_tx *tx, const struct store_create *c, struct arena *a,
+	struct bot *ret, struct error *err);
+int store_bot_get(
+	struct store_view *v, struct str name, struct arena *a, struct bot *ret, struct error *err);
+int store_bot_get_id(
+	struct store_view *v, int64_t id, struct arena *a, struct bot *ret, struct error *err);
 /* By name, after `after` (absent: from the start); at most `limit`. Without instructions. */
-int store_bot_list(struct store_view *v, struct str after, int limit, struct arena *a, struct bot **ret,
-	size_t *ret_count, struct error *err);
+int store_bot_list(struct store_view *v, struct str after, int limit, struct arena *a,
+	struct bot **ret, size_t *ret_count, struct error *err);
 /* Replaces all settings (the caller read, changed and checked them in the same job) and records
  * `configured`. */
 int store_bot_configure(struct store_tx *tx, const struct bot *b, struct error *err);
@@ -125,8 +131,15 @@ int store_bot_configure(struct store_tx *tx, const struct bot *b, struct error *
  * Turns.
  */
 enum turn_status {
-	TURN_QUEUED, TURN_READY, TURN_RUNNING, TURN_WAITING, TURN_PACED,
-	TURN_COMPLETED, TURN_FAILED, TURN_INTERRUPTED, TURN_STEERED,
+	TURN_QUEUED,
+	TURN_READY,
+	TURN_RUNNING,
+	TURN_WAITING,
+	TURN_PACED,
+	TURN_COMPLETED,
+	TURN_FAILED,
+	TURN_INTERRUPTED,
+	TURN_STEERED,
 };
 extern const char *const turn_status_names[]; /* by enum, NULL-terminated */
 static inline bool turn_status_final(enum turn_status s)
@@ -141,43 +154,46 @@ struct store_turn {
 	struct str bot_name, request_id, prompt;
 	enum turn_status status;
 	struct str workspace, model;
-	struct str from_bot;   /* the sender, absent: the person */
+	struct str from_bot; /* the sender, absent: the person */
 	int64_t from_bot_id, from_turn;
 	struct str error, detail; /* of a finished one, may be absent */
-	int64_t checkpoint;    /* node id */
+	int64_t checkpoint;       /* node id */
 	int64_t input_tokens, output_tokens, cached_input_tokens;
 	int64_t rounds, started_ms, finished_ms;
 };
 
 struct store_submit {
 	struct str bot;
-	int64_t bot_id;        /* 0: not asked */
+	int64_t bot_id;                                  /* 0: not asked */
 	struct str request_id, prompt, workspace, model; /* workspace, model absent: the bot's */
 	enum delivery delivery;
 	struct str from_bot;
 	int64_t from_bot_id, from_turn;
-	bool may_start;        /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
+	bool may_start; /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
 	int64_t pending_max, pending_max_bytes; /* of queued turns; 0: none */
-	/* Tools that work in a workspace, NULL-terminated; NULL: none. STORE_WORKSPACE_REQUIRED when the bot
-	 * has one of them and neither it nor this names a workspace. */
+	/* Tools that work in a workspace, NULL-terminated; NULL: none. STORE_WORKSPACE_REQUIRED
+	 * when the bot has one of them and neither it nor this names a workspace. */
 	const char *const *workspace_tools;
-	/* Makes the user item's JSON for the bot's family out of the prompt; on the worker thread. */
+	/* Makes the user item's JSON for the bot's family out of the prompt; on the worker thread.
+	 */
 	struct str (*user_item)(struct arena *a, const struct store_turn *t);
 };
 struct store_submitted {
 	struct store_turn turn;
-	struct bot bot;        /* as after the commit */
+	struct bot bot; /* as after the commit */
 	bool duplicate;
-	bool started;          /* running now: the slot is used */
-	int64_t cursor;        /* of the last event recorded, 0 for a duplicate */
+	bool started;   /* running now: the slot is used */
+	int64_t cursor; /* of the last event recorded, 0 for a duplicate */
 };
-/* Admission (spec 3.3): idempotency by (bot, request_id) first, then budget, delivery, limits. Starting
- * records the user node, `accepted`, and makes the bot busy; queueing records `queued`. */
+/* Admission (spec 3.3): idempotency by (bot, request_id) first, then budget, delivery, limits.
+ * Starting records the user node, `accepted`, and makes the bot busy; queueing records `queued`. */
 int store_turn_submit(struct store_tx *tx, const struct store_submit *s, struct arena *a,
 	struct store_submitted *ret, struct error *err);
-/* Starts the oldest `ready` turn of all bots. *ret_found false: there is none. `user_item` as above. */
-int store_turn_start_ready(struct store_tx *tx, struct str (*user_item)(struct arena *, const struct store_turn *),
-	struct arena *a, struct store_turn *ret_turn, struct bot *ret_bot, bool *ret_found, struct error *err);
+/* Starts the oldest `ready` turn of all bots. *ret_found false: there is none. `user_item` as
+ * above. */
+int store_turn_start_ready(struct store_tx *tx,
+	struct str (*user_item)(struct arena *, const struct store_turn *), struct arena *a,
+	struct store_turn *ret_turn, struct bot *ret_bot, bool *ret_found, struct error *err);
 
 struct store_usage {
 	int64_t input_tokens, output_tokens, cached_input_tokens, sent_ms;
@@ -188,10 +204,11 @@ struct store_call {
 	const struct gate *gates;            /* that must allow it; count 0: no verdict needed */
 	size_t gate_count;
 };
-/* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and one
- * `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of each item,
- * in the arena. STORE_CALL_REPEATED when the model used a call id before in this turn.
- * This and what follows: STORE_STALE_TURN when the turn does not run any more, or the call is further. */
+/* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and
+ * one `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of
+ * each item, in the arena. STORE_CALL_REPEATED when the model used a call id before in this turn.
+ * This and what follows: STORE_STALE_TURN when the turn does not run any more, or the call is
+ * further. */
 struct store_append {
 	int64_t bot, turn;
 	const struct str *items;
@@ -200,12 +217,13 @@ struct store_append {
 	const struct store_call *calls;
 	size_t call_count;
 };
-int store_append(struct store_tx *tx, const struct store_append *ap, struct arena *a, int64_t **ret_nodes,
-	int64_t *ret_announced_ms, struct error *err);
-/* Announces calls again (or for the first time) with a new request number each; drops earlier verdicts.
- * calls[i].item is not used. *ret_requests in the arena. */
-int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_call *calls, size_t count,
-	struct arena *a, int64_t **ret_requests, int64_t *ret_announced_ms, struct error *err);
+int store_append(struct store_tx *tx, const struct store_append *ap, struct arena *a,
+	int64_t **ret_nodes, int64_t *ret_announced_ms, struct error *err);
+/* Announces calls again (or for the first time) with a new request number each; drops earlier
+ * verdicts. calls[i].item is not used. *ret_requests in the arena. */
+int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_call *calls,
+	size_t count, struct arena *a, int64_t **ret_requests, int64_t *ret_announced_ms,
+	struct error *err);
 
 struct store_verdict {
 	struct str tag, by, reason;
@@ -214,7 +232,8 @@ struct store_verdict {
 };
 /* Marks a call `executing` with the verdicts that allowed it; event `tool_started`. */
 int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
-	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed, struct error *err);
+	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
+	struct error *err);
 
 struct store_artifact {
 	struct str stream; /* "stdout", "stderr" */
@@ -222,13 +241,13 @@ struct store_artifact {
 };
 struct store_result {
 	struct str call_id;
-	struct str item;       /* the result item for the conversation */
+	struct str item; /* the result item for the conversation */
 	const struct store_artifact *artifacts;
 	size_t artifact_count;
 	const struct store_verdict *verdicts; /* of a denied call */
 	size_t verdict_count;
 	bool denied, cancelled, outcome_unknown;
-	struct str note;       /* short, for the event: may be absent */
+	struct str note; /* short, for the event: may be absent */
 };
 /* The result node, artifacts, call `completed`; event `tool_completed`. */
 int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_result *r,
@@ -244,29 +263,32 @@ struct store_finish {
 struct store_finished {
 	bool next_ready; /* the bot's next queued turn became `ready` */
 };
-/* Gives every call without a result one: planned → {"error":"cancelled"}, executing → tool_outcome_unknown;
- * then status, checkpoint, `turn_finished`, and the bot's next queued turn becomes `ready`. */
+/* Gives every call without a result one: planned → {"error":"cancelled"}, executing →
+ * tool_outcome_unknown; then status, checkpoint, `turn_finished`, and the bot's next queued turn
+ * becomes `ready`. */
 int store_turn_finish(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	struct error *err);
-/* Ends a turn that has not started (queued or ready) as interrupted/cancelled; STORE_STALE_TURN when it has.
- * Was it the ready one, the bot's next queued turn is ready now. */
+/* Ends a turn that has not started (queued or ready) as interrupted/cancelled; STORE_STALE_TURN
+ * when it has. Was it the ready one, the bot's next queued turn is ready now. */
 int store_turn_cancel_queued(struct store_tx *tx, int64_t bot, int64_t turn, struct error *err);
 
-int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a, struct store_turn *ret,
-	struct error *err);
+int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
+	struct store_turn *ret, struct error *err);
 /* Of one bot after turn id `after`, oldest first; prompts are cut to PREVIEW_MAX_BYTES. */
 int store_turn_list(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
 	struct store_turn **ret, size_t *ret_count, struct error *err);
-/* The text of the turn's last assistant item (spec 2.3 `result`), by the reader given; absent when none. */
-int store_turn_last_item(struct store_view *v, int64_t bot, int64_t turn, struct arena *a, struct str *ret_item,
-	struct error *err);
-int store_queued_counts(struct store_view *v, int64_t *ret_turns, int64_t *ret_bytes, struct error *err);
+/* The text of the turn's last assistant item (spec 2.3 `result`), by the reader given; absent when
+ * none. */
+int store_turn_last_item(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
+	struct str *ret_item, struct error *err);
+int store_queued_counts(
+	struct store_view *v, int64_t *ret_turns, int64_t *ret_bytes, struct error *err);
 
 /*
  * Reading.
  */
-/* Events of one bot (bot 0: of all) after the cursor, at most limit and about PAGE_MAX_BYTES. *ret_more:
- * the page ended before the events did. */
+/* Events of one bot (bot 0: of all) after the cursor, at most limit and about PAGE_MAX_BYTES.
+ * *ret_more: the page ended before the events did. */
 int store_events(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
 	struct store_event **ret, size_t *ret_count, bool *ret_more, struct error *err);
 /* The newest cursor. */
@@ -276,22 +298,22 @@ struct store_node {
 	int64_t id, turn;
 	struct str item; /* absent where only ids were asked for */
 };
-/* The bot's lineage from node `from` (0: its head), newest first, at most limit nodes with id >= min_node.
- * *ret_next: where the next page starts, 0 at the end: as `from`; with oldest_first, which gives the
- * oldest of them, as `min_node`. STORE_NODE_NOT_FOUND for a `from` of another's. */
+/* The bot's lineage from node `from` (0: its head), newest first, at most limit nodes with id >=
+ * min_node. *ret_next: where the next page starts, 0 at the end: as `from`; with oldest_first,
+ * which gives the oldest of them, as `min_node`. STORE_NODE_NOT_FOUND for a `from` of another's. */
 int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_node, int limit,
-	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count, int64_t *ret_next,
-	struct error *err);
-/* Items of nodes that must belong to the bot's lineage (STORE_NODE_NOT_FOUND). Beyond the first item they
- * are read while they stay within HISTORY_ITEMS_MAX_BYTES; the others are left absent. */
-int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count, struct arena *a,
-	struct store_node **ret, struct error *err);
-/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first. When
- * not all fit, older turns are left out in steps of a quarter of the budget, so that consecutive calls
- * begin alike. STORE_CONTEXT_LIMIT when the newest turn alone does not fit. */
-int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items, struct arena *a,
-	struct store_node **ret, size_t *ret_count, struct error *err);
-int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id, struct str stream,
-	struct arena *a, struct str *ret_bytes, struct error *err);
+	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count,
+	int64_t *ret_next, struct error *err);
+/* Items of nodes that must belong to the bot's lineage (STORE_NODE_NOT_FOUND). Beyond the first
+ * item they are read while they stay within HISTORY_ITEMS_MAX_BYTES; the others are left absent. */
+int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
+	struct arena *a, struct store_node **ret, struct error *err);
+/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first.
+ * When not all fit, older turns are left out in steps of a quarter of the budget, so that
+ * consecutive calls begin alike. STORE_CONTEXT_LIMIT when the newest turn alone does not fit. */
+int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items,
+	struct arena *a, struct store_node **ret, size_t *ret_count, struct error *err);
+int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
+	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err);
 
 #endif
