@@ -113,6 +113,38 @@ static void a_stop_leaves_what_is_open_and_run_goes_on(void **state)
 	loop_free(s.loop);
 }
 
+struct orphan {
+	struct loop_exit *exit;
+	struct loop_timer *timer;
+	int closed;
+};
+
+static void close_orphan(void *arg)
+{
+	struct orphan *o = arg;
+
+	o->closed++;
+	loop_timer_free(o->timer);
+	loop_exit_free(o->exit); /* inside its own call */
+}
+
+static void what_nobody_owns_is_closed_with_the_loop(void **state)
+{
+	struct loop *l = loop_new();
+	struct orphan kept = {.closed = 0}, gone = {.closed = 0};
+
+	(void)state;
+	kept.timer = loop_timer_new(l, never, NULL);
+	loop_timer_set(kept.timer, 3600000);
+	kept.exit = loop_exit_new(l, close_orphan, &kept);
+	gone.exit = loop_exit_new(l, close_orphan, &gone);
+	loop_exit_free(gone.exit);
+	loop_exit_free(NULL);
+	loop_free(l);
+	assert_int_equal(kept.closed, 1);
+	assert_int_equal(gone.closed, 0);
+}
+
 /* Posts */
 
 struct poster {
@@ -248,6 +280,7 @@ int main(void)
 		cmocka_unit_test(deferred_calls_keep_their_order),
 		cmocka_unit_test(what_is_deferred_runs_even_when_the_loop_is_only_freed),
 		cmocka_unit_test(a_stop_leaves_what_is_open_and_run_goes_on),
+		cmocka_unit_test(what_nobody_owns_is_closed_with_the_loop),
 		cmocka_unit_test(posts_of_four_threads_come_in_each_threads_order),
 		cmocka_unit_test(a_post_alone_does_not_keep_the_loop),
 		cmocka_unit_test(work_runs_elsewhere_and_is_told_here),
