@@ -1,15 +1,19 @@
 #ifndef AGENT_CMD_COMMANDS_H
 #define AGENT_CMD_COMMANDS_H
 /*
- * The command table. One file per command, each exporting one const entry; to add one is to add a file, a
- * declaration and a line in commands.c.
+ * The command table. One file per command, each exporting one const entry; to add one is to add a
+ * file, a declaration and a line in commands.c.
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 1 };
+enum { AGENT_COMMANDS = 5 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
+extern const struct cli_command cmd_ls;
+extern const struct cli_command cmd_start;
+extern const struct cli_command cmd_stats;
+extern const struct cli_command cmd_shutdown;
 extern const struct cli_command cmd_serve;
 
 #endif

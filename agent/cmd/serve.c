@@ -88,18 +88,22 @@ static int run(void *options, char **args, int count)
 	startup_release(&o->startup);
 	if (rc == 0)
 		return CLI_OK;
-	(void)fprintf(stderr, "agent serve: %s: %s\n", error_code(&err), err.text); /* nobody else to tell */
-	return error_is(&err, &STORE_OWNED) || error_is(&err, &LISTEN_OWNED) ? CLI_LOST_RACE : CLI_FAILED;
+	(void)fprintf(stderr, "agent serve: %s: %s\n", error_code(&err),
+		err.text); /* nobody else to tell */
+	return error_is(&err, &STORE_OWNED) || error_is(&err, &LISTEN_OWNED) ? CLI_LOST_RACE
+									     : CLI_FAILED;
 }
 
 const struct cli_command cmd_serve = {
 	.name = "serve",
 	.arguments = "",
 	.purpose = "run the daemon in the foreground",
-	.about = "Serves the store's bots on a Unix socket until it is told to shut down, or gets SIGTERM or "
+	.about = "Serves the store's bots on a Unix socket until it is told to shut down, or gets "
+		 "SIGTERM or "
 		 "SIGINT. Exits 75 when another daemon owns the store or the socket.",
-	.groups = {{"Place", place_options, ARRAY_LEN(place_options), offsetof(struct options, place)},
-		{"Startup", startup_options, STARTUP_OPTIONS, offsetof(struct options, startup)}},
+	.groups = {{"Place", place_options, ARRAY_LEN(place_options),
+			   offsetof(struct options, place)},
+		   {"Startup", startup_options, STARTUP_OPTIONS, offsetof(struct options, startup)}},
 	.options_size = sizeof(struct options),
 	.run = run,
 };

@@ -8,8 +8,10 @@
 #include "os/os.h"
 
 const struct cli_option place_options[] = {
-	CLI_OPT_TEXT(struct place_options, store, "store", "FILE", "the store (~/.agent/state.sqlite)"),
-	CLI_OPT_TEXT(struct place_options, socket, "socket", "PATH", "the daemon's socket (STORE.sock)"),
+	CLI_OPT_TEXT(
+		struct place_options, store, "store", "FILE", "the store (~/.agent/state.sqlite)"),
+	CLI_OPT_TEXT(
+		struct place_options, socket, "socket", "PATH", "the daemon's socket (STORE.sock)"),
 };
 
 enum { MANY = 1000000 /* ours: a bound against slips of the finger */ };
@@ -27,8 +29,8 @@ const struct cli_option startup_options[STARTUP_OPTIONS] = {
 		"turns running at once (4096)"),
 	CLI_OPT_NUMBER(struct startup_options, max_pending, "max-pending", "N", 1, INT64_MAX,
 		"submissions waiting to start (no limit)"),
-	CLI_OPT_NUMBER(struct startup_options, max_pending_bytes, "max-pending-bytes", "N", 1, INT64_MAX,
-		"bytes of their prompts (no limit)"),
+	CLI_OPT_NUMBER(struct startup_options, max_pending_bytes, "max-pending-bytes", "N", 1,
+		INT64_MAX, "bytes of their prompts (no limit)"),
 	CLI_OPT_NUMBER(struct startup_options, idle_exit, "idle-exit", "SECONDS", 1, 86400 * 365,
 		"exit after this time without a session or a turn"),
 };
@@ -40,7 +42,8 @@ void startup_release(struct startup_options *o)
 	cli_texts_release(&o->protected_paths);
 }
 
-int startup_place(const struct place_options *p, char **ret_store, char **ret_socket, struct error *err)
+int startup_place(
+	const struct place_options *p, char **ret_store, char **ret_socket, struct error *err)
 {
 	const char *store = p->store ? p->store : getenv("AGENT_STORE");
 	const char *socket = p->socket;
