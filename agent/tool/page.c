@@ -65,7 +65,7 @@ static void write_notices(const struct page_source *s, const struct facts *f, si
 		(void)buf_puts(
 			to, "[the file is empty]\n"); /* notices fit: room is left for them */
 	else if (first > f->lines)
-		(void)buf_printf(to, "[there are only %zu lines]\n", f->lines);
+		(void)buf_printf(to, "[the last line is %zu]\n", f->lines);
 	else if (next <= f->lines)
 		(void)buf_printf(to, "[lines %zu to %zu of %zu: go on with offset %zu]\n", first,
 			next - 1, f->lines, next);
