@@ -213,6 +213,8 @@ static void answer_items(struct request *r)
 		const struct store_node *n = &w->nodes[i];
 		bool too_large = n->item.len > HISTORY_ITEMS_MAX_BYTES;
 
+		if (i > 0 && !n->item.p)
+			break; /* the store stopped reading before it */
 		if (i > 0 && !too_large && r->reply.len + n->item.len > HISTORY_ITEMS_MAX_BYTES)
 			break;
 		json_open(&j, '{');
