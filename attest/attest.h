@@ -153,6 +153,19 @@ const struct json *attest_wait(
 /* The output of call number `nth` (from 0) of the bot's whole conversation, as the model was given
  * it. */
 struct str attest_output(struct attest *t, struct attest_daemon *d, const char *bot, int nth);
+/* The bot's whole conversation, oldest first: an array of {"node","item"}. What the model's next
+ * request holds, since items are replayed as they are stored. */
+const struct json *attest_items(struct attest *t, struct client *c, const char *bot);
+/* The conversation's items one a line, as JSON text. */
+struct str attest_items_text(struct attest *t, struct client *c, const char *bot);
+/* The final text of an outcome. */
+struct str attest_said(const struct json *outcome);
+/* Whether the daemon has this operation. A case that leaves one out since it is not there yet says
+ * so with this, and so breaks once it is. */
+bool attest_has_op(const struct client *c, const char *op);
+/* The command line: `agent ARGS… ` in the case's home, --store put behind the command's name. */
+struct attest_ran attest_agent(struct attest *t, const struct attest_daemon *d,
+	const char *const *args, const char *const *env);
 /* One turn of a new bot: runs `command` by its shell tool under the sandbox named and returns
  * stdout and stderr joined; *ret_status may be NULL. The daemon must have been started with a
  * script that has this command: see attest_script_shell. */

@@ -174,6 +174,64 @@ struct str attest_output(struct attest *t, struct attest_daemon *d, const char *
 	attest_broken(t, "the conversation of %s has too few tool results", bot);
 }
 
+const struct json *attest_items(struct attest *t, struct client *c, const char *bot)
+{
+	const struct json *nodes = attest_call(t, c,
+		"\"op\":\"history_nodes\",\"bot\":\"%s\",\"limit\":%d,\"oldest_first\":true", bot,
+		NODES_MAX);
+	struct buf ids = BUF_INIT(BODY_MAX_BYTES);
+	const struct json *reply;
+	size_t count = 0, given = 0;
+
+	json_for_each (n, json_get(nodes, "nodes")) {
+		int64_t id = 0;
+
+		must(json_i64(json_get(n, "node"), &id) == 0);
+		must(buf_printf(&ids, "%s%lld", count++ > 0 ? "," : "", (long long)id) == 0);
+	}
+	attest_true(t, count > 0, "%s has no history", bot);
+	reply = attest_call(t, c, "\"op\":\"history_items\",\"bot\":\"%s\",\"nodes\":[" STR_FMT "]",
+		bot, STR_ARG(buf_str(&ids)));
+	buf_release(&ids);
+	json_for_each (item, json_get(reply, "items"))
+		given += json_get(item, "item") != NULL;
+	attest_true(t, given == count, "history_items gave %zu of %zu items", given, count);
+	return json_get(reply, "items");
+}
+
+struct str attest_items_text(struct attest *t, struct client *c, const char *bot)
+{
+	struct buf text = BUF_INIT(2 * BODY_MAX_BYTES);
+	struct str kept;
+
+	json_for_each (item, attest_items(t, c, bot)) {
+		struct json_out j = JSON_OUT(&text);
+
+		json_put(&j, NULL, json_get(item, "item"));
+		must(buf_putc(&text, '\n') == 0);
+	}
+	kept = (struct str){arena_strndup(&t->arena, text.data, text.len), text.len};
+	buf_release(&text);
+	return kept;
+}
+
+struct str attest_said(const struct json *outcome)
+{
+	return json_str(json_get(outcome, "text"));
+}
+
+bool attest_has_op(const struct client *c, const char *op)
+{
+	const struct json *ops = json_get(client_ready(c), "capabilities");
+
+	must(ops);
+	json_for_each (o, ops) {
+		if (str_is(json_str(o), op))
+			return true;
+	}
+	return false;
+}
+
 char *attest_script_shell(struct attest *t, const char *const *commands, size_t count)
 {
 	struct buf text = BUF_INIT(BODY_MAX_BYTES);

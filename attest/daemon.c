@@ -146,3 +146,20 @@ void attest_daemon_stop(struct attest *t, struct attest_daemon *d)
 	attest_true(t, status == 0, "the daemon ended with %d: " STR_FMT, status,
 		STR_ARG(attest_read(t, d->log)));
 }
+
+struct attest_ran attest_agent(struct attest *t, const struct attest_daemon *d,
+	const char *const *args, const char *const *env)
+{
+	const char *argv[ARGS_MAX];
+	size_t count = 0;
+
+	argv[count++] = attest_path(t, "%s", attest_bin("agent"));
+	argv[count++] = *args++;
+	if (d) {
+		argv[count++] = "--store";
+		argv[count++] = d->store;
+	}
+	count = add_all(argv, count, args);
+	argv[count] = NULL;
+	return attest_run(t, argv, env);
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,14 +25,35 @@ enum {
 /* The case of this process, so that an abort in a library still cleans up. */
 static struct attest *current;
 
+/* Kills every child there is: as a subreaper the case also gets what its daemons left behind, and
+ * the daemons that a command line started. -1 where the kernel does not list them. */
+static int kill_children(void)
+{
+	_cleanup_(mem) char *path = xasprintf("/proc/self/task/%d/children", (int)getpid());
+	_cleanup_(buf) struct buf list = BUF_INIT(65536);
+	struct str rest, word;
+	uint64_t pid;
+
+	if (os_read_file(path, &list, NULL) < 0)
+		return -1;
+	for (rest = buf_str(&list); str_next(&rest, ' ', &word);) {
+		if (word.len > 0 && text_u64(word, INT32_MAX, "pid", &pid, NULL) == 0)
+			(void)kill((pid_t)pid, SIGKILL); /* a zombie: reaped all the same */
+	}
+	return 0;
+}
+
 static void end_world(struct attest *t)
 {
+	int wait;
+
 	for (size_t i = 0; i < t->child_count; i++) {
 		(void)kill(-t->children[i], SIGKILL); /* gone already, most of them */
 		(void)kill(t->children[i], SIGKILL);
 	}
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	do {
+		wait = kill_children() == 0 ? 0 : WNOHANG;
+	} while (waitpid(-1, NULL, wait) > 0 || errno == EINTR);
 	if (t->home)
 		(void)os_remove_tree(t->home, NULL); /* a leftover below /var/tmp harms nobody */
 	if (t->outside)
@@ -94,7 +116,8 @@ int attest_case_main(const struct attest_case *row, bool verbose, bool rough)
 
 	world = (struct attest){.row = row, .verbose = verbose, .rough = rough};
 	current = &world;
-	(void)signal(SIGTERM, on_end); /* fails for no such signal only */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see kill_children */
+	(void)signal(SIGTERM, on_end);          /* fails for no such signal only */
 	(void)signal(SIGINT, on_end);
 	(void)signal(SIGABRT, on_end);
 	(void)signal(SIGPIPE, SIG_IGN);
