@@ -73,6 +73,7 @@ char *probe_explain(struct str said, const struct probe_knobs *k);
 struct roots {
 	struct path_list all; /* sorted */
 	struct path_list top; /* those below no other one */
+	struct path_list git; /* folders in them that a .git file of one of them points to */
 };
 int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struct roots *ret,
 	struct error *err);
@@ -83,6 +84,8 @@ static inline void roots_cleanup(struct roots *r)
 {
 	roots_release(r);
 }
+/* git.c: adds the repository that root/.git names, if that is a file, and its common folder. */
+void git_pointed(const char *root, struct path_list *to);
 extern const char *const protected_names[]; /* .git, …; NULL-terminated */
 bool protected_when_missing(const char *name);
 /* SANDBOX_PROTECTED_LINK when a protected name in one of the roots is a symbolic link (AG-090). */

@@ -69,7 +69,7 @@ static enum sandbox_place place_in(const struct sandbox *s, const struct roots *
 {
 	if (!path_list_covers(&r->top, real) || path_list_covers(&s->host.walls, real))
 		return SANDBOX_OUTSIDE;
-	if (path_list_covers(&s->host.kept, real))
+	if (path_list_covers(&s->host.kept, real) || path_list_covers(&r->git, real))
 		return SANDBOX_PROTECTED;
 	for (size_t i = 0; i < r->all.count; i++) {
 		if (guard_beneath(r->all.items[i], real) &&

@@ -129,6 +129,10 @@ static int draft_host(struct draft *d, struct error *err)
 		if (draft_kept(d, h->kept.items[i], err) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < d->roots.git.count; i++) {
+		if (draft_kept(d, d->roots.git.items[i], err) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < h->walls.count; i++) {
 		if (draft_hidden(d, h->walls.items[i], err) < 0)
 			return -1;

@@ -109,6 +109,24 @@ int roots_check(const struct sandbox *s, const struct sandbox_policy *p, struct 
 	return p->mode == SANDBOX_WORKSPACE_WRITE ? add_all_configured(s, p, &l, err) : 0;
 }
 
+/* A repository that has a writable folder inside it is none to protect as a whole. */
+static void add_git(struct roots *r)
+{
+	_cleanup_(path_list) struct path_list found = {0};
+
+	for (size_t i = 0; i < r->all.count; i++)
+		git_pointed(r->all.items[i], &found);
+	for (size_t i = 0; i < found.count; i++) {
+		bool around = false;
+
+		for (size_t k = 0; k < r->all.count; k++)
+			around = around || guard_beneath(found.items[i], r->all.items[k]);
+		if (!around && path_list_covers(&r->top, found.items[i]))
+			path_list_put(&r->git, xstrdup(found.items[i]));
+	}
+	path_list_sort(&r->git);
+}
+
 int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struct roots *ret,
 	struct error *err)
 {
@@ -125,6 +143,7 @@ int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struc
 		if (!path_list_covers(&r.top, r.all.items[i])) /* parents come first */
 			path_list_put(&r.top, xstrdup(r.all.items[i]));
 	}
+	add_git(&r);
 	*ret = r;
 	r = (struct roots){0};
 	return 0;
@@ -134,6 +153,7 @@ void roots_release(struct roots *r)
 {
 	path_list_release(&r->all);
 	path_list_release(&r->top);
+	path_list_release(&r->git);
 }
 
 int roots_check_links(const struct roots *r, struct error *err)

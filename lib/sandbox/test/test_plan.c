@@ -285,6 +285,52 @@ static void the_daemons_own_folder_that_became_a_link_refuses(void **state)
 	assert_fails(plan_make(w->sandbox, &p, &plan, &err), &err, SANDBOX_PROTECTED_LINK);
 }
 
+/* A worktree beside a repository, both in one writable folder. */
+static void a_git_file_protects_what_it_points_to(void **state)
+{
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+	_cleanup_(mem) char *bare = world_folder(w->work, "bare"),
+			    *trees = world_folder(bare, "trees");
+	_cleanup_(mem) char *tree = world_folder(trees, "one"), *got = NULL;
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path hook = {0};
+	enum sandbox_place place;
+	struct error err = ERROR_INIT;
+	struct plan plan;
+
+	must(chdir(w->work) == 0);
+	world_put(".git", "gitdir: bare/trees/one\n");
+	world_put("bare/trees/one/commondir", "../..\n");
+	assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
+	got = describe(w, &plan);
+	plan_release(&plan);
+	assert_non_null(strstr(got, "R/home/work/.git\nR/home/work/bare\n"));
+	must(guard_resolve(w->work, STR("bare/hooks/pre-commit"), &hook, NULL) == 0);
+	assert_ok(sandbox_place(w->sandbox, &p, &hook, &place, &err), &err);
+	assert_int_equal(place, SANDBOX_PROTECTED);
+}
+
+/* What a .git file says is a stranger's word: it may name anything, or nothing. */
+static void a_git_file_may_say_anything(void **state)
+{
+	static const char *const texts[] = {"", "gitdir:", "gitdir: ", "gitdir: \n\n",
+		"gitdir: /\n", "gitdir: ..\n", "gitdir: .\n", "gitdir: .git\n", "gitdir: a/../b\n",
+		"gitdir: /etc\n", "gitdir: nowhere/at/all\n", "\xff\xfe", "gitdir: loop\n"};
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+
+	must(chdir(w->work) == 0 && symlink("loop", "loop") == 0);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct error err = ERROR_INIT;
+		struct plan plan;
+
+		world_put(".git", texts[i]);
+		assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
+		plan_release(&plan);
+		assert_false(exists(w->work, "nowhere"));
+	}
+}
+
 static void roots_that_may_not_be(void **state)
 {
 	struct world *w = *state;
@@ -422,6 +468,8 @@ int main(void)
 		WITH_WORLD(a_folder_that_cannot_be_written_needs_no_cover),
 		WITH_WORLD(a_protected_name_that_is_a_link_refuses),
 		WITH_WORLD(the_daemons_own_folder_that_became_a_link_refuses),
+		WITH_WORLD(a_git_file_protects_what_it_points_to),
+		WITH_WORLD(a_git_file_may_say_anything),
 		WITH_WORLD(roots_that_may_not_be),
 		WITH_WORLD(walls_and_the_sockets_folder_are_made_when_missing),
 		cmocka_unit_test(arguments_in_order),
