@@ -91,9 +91,12 @@ static const char version_1[] =
 	" gates TEXT,"    /* JSON: those that must allow it */
 	" verdicts TEXT," /* JSON: what was decided, and by whom */
 	" arguments_cut INTEGER NOT NULL,"
-	" arguments TEXT NOT NULL," /* their beginning; whole in the node */
-	" UNIQUE (turn, call_id)"
+	" arguments TEXT NOT NULL" /* their beginning; whole in the node */
 	") STRICT;"
+	/* Some models number their calls from the start in every response: an id is one call's
+	 * among those under way, and otherwise means the newest. */
+	"CREATE INDEX tools_call ON tools (turn, call_id);"
+	"CREATE UNIQUE INDEX tools_open_call ON tools (turn, call_id) WHERE status <> 'completed';"
 	"CREATE INDEX tools_open ON tools (turn, id) WHERE status <> 'completed';"
 
 	"CREATE TABLE events ("
@@ -106,12 +109,13 @@ static const char version_1[] =
 	"CREATE INDEX events_bot ON events (bot, id);"
 
 	"CREATE TABLE artifacts ("
+	" id INTEGER PRIMARY KEY,"
 	" turn INTEGER NOT NULL REFERENCES turns (id),"
 	" call_id TEXT NOT NULL,"
 	" stream TEXT NOT NULL,"
-	" bytes BLOB NOT NULL,"
-	" UNIQUE (turn, call_id, stream)"
-	") STRICT;";
+	" bytes BLOB NOT NULL"
+	") STRICT;"
+	"CREATE INDEX artifacts_call ON artifacts (turn, call_id, stream);";
 
 static const char *const migrations[] = {version_1};
 

@@ -40,8 +40,7 @@ extern const struct error_kind STORE_ARTIFACT_NOT_FOUND; /* artifact_not_found *
 extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required */
 extern const struct error_kind STORE_EVENT_TOO_LARGE;    /* event_page_item_limit */
 extern const struct error_kind STORE_CONTEXT_LIMIT;      /* context_limit */
-extern const struct error_kind
-	STORE_CALL_REPEATED; /* duplicate_call_id: a model used an id twice in a turn */
+extern const struct error_kind STORE_CALL_REPEATED;      /* duplicate_call_id */
 
 struct store;
 struct store_tx;   /* a writing job's hold on the store */
@@ -206,7 +205,8 @@ struct store_call {
 };
 /* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and
  * one `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of
- * each item, in the arena. STORE_CALL_REPEATED when the model used a call id before in this turn.
+ * each item, in the arena. STORE_CALL_REPEATED when two calls under way would have one id; one of
+ * an earlier round may come again and then names the newest call, its artifacts too.
  * This and what follows: STORE_STALE_TURN when the turn does not run any more, or the call is
  * further. */
 struct store_append {

@@ -309,7 +309,7 @@ static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call 
 		return -1;
 	if (db_changes(tx->view.db) == 0)
 		return error_set(err, &STORE_CALL_REPEATED,
-			"the model gave two calls of turn %lld the same id", (long long)turn);
+			"the model gave two open calls of turn %lld the same id", (long long)turn);
 	return 0;
 }
 

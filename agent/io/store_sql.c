@@ -86,9 +86,10 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_CALL_INSERT] = "INSERT INTO tools (turn, call_id, name, status, node, request,"
 			    " announced_ms, gates, arguments_cut, arguments)"
 			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9)"
-			    " ON CONFLICT (turn, call_id) DO NOTHING",
+			    " ON CONFLICT DO NOTHING",
 	[SQL_CALL_GET] = "SELECT id, name, status, node, request, arguments_cut, arguments"
-			 " FROM tools WHERE turn = ?1 AND call_id = ?2",
+			 " FROM tools WHERE turn = ?1 AND call_id = ?2"
+			 " ORDER BY id DESC LIMIT 1",
 	[SQL_CALL_ANNOUNCE] = "UPDATE tools SET request = ?2, announced_ms = ?3, gates = ?4,"
 			      " verdicts = NULL WHERE id = ?1",
 	[SQL_CALL_START] = "UPDATE tools SET status = 'executing', verdicts = ?2 WHERE id = ?1",
@@ -108,5 +109,5 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_ARTIFACT_INSERT] = "INSERT INTO artifacts (turn, call_id, stream, bytes)"
 				" VALUES (?1, ?2, ?3, ?4)",
 	[SQL_ARTIFACT_GET] = "SELECT bytes FROM artifacts WHERE turn = ?1 AND call_id = ?2"
-			     " AND stream = ?3",
+			     " AND stream = ?3 ORDER BY id DESC LIMIT 1",
 };

@@ -283,7 +283,7 @@ static void shows_the_first_characters_of_long_arguments(void **state)
 	}
 }
 
-static void refuses_an_id_a_model_gives_twice(void **state)
+static void refuses_one_id_for_two_calls_under_way(void **state)
 {
 	_cleanup_(bench) struct bench *b = bench_start();
 	struct store_submitted s = running(b);
@@ -307,6 +307,8 @@ static void refuses_an_id_a_model_gives_twice(void **state)
 	assert_int_equal(get_bot(b, s.bot.id).head, s.bot.head);
 	ap.call_count = 1;
 	assert_ok(try_append(b, &ap, &node, &err), &err);
+	assert_fails(try_append(b, &ap, &node, &err), &err, STORE_CALL_REPEATED);
+	tool_start(b, s.bot.id, s.turn.id, "c1");
 	assert_fails(try_append(b, &ap, &node, &err), &err, STORE_CALL_REPEATED);
 	assert_int_equal(get_turn(b, s.bot.id, s.turn.id).rounds, 1);
 }
@@ -391,6 +393,41 @@ static void keeps_artifacts_byte_for_byte(void **state)
 	assert_fails(bench_read(b, op_artifact, &get, &err), &err, STORE_TURN_NOT_FOUND);
 }
 
+/* Models there are that count from call_0 in every response. */
+static void an_id_may_come_again_in_a_later_round(void **state)
+{
+	_cleanup_(bench) struct bench *b = bench_start();
+	struct store_submitted s = running(b);
+	struct store_call call = shell_call("c1");
+	struct store_artifact artifact = {STR("stdout"), STR("first")};
+	struct op_result op = {
+		.bot = s.bot.id,
+		.turn = s.turn.id,
+		.r = {.call_id = STR("c1"),
+                      .item = STR("{}"),
+                      .artifacts = &artifact,
+                      .artifact_count = 1}
+        };
+	struct op_artifact get = {
+		.bot = s.bot.id, .turn = s.turn.id, .call_id = STR("c1"), .stream = STR("stdout")};
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	append(b, s.bot.id, s.turn.id, "one", &call, 1);
+	assert_ok(bench_write(b, op_result, &op, &err), &err);
+	append(b, s.bot.id, s.turn.id, "two", &call, 1);
+	tool_start(b, s.bot.id, s.turn.id, "c1");
+	artifact.bytes = STR("second");
+	assert_ok(bench_write(b, op_result, &op, &err), &err);
+	assert_ok(bench_read(b, op_artifact, &get, &err), &err);
+	assert_true(str_is(get.ret, "second"));
+	assert_fails(bench_write(b, op_result, &op, &err), &err, STORE_STALE_TURN);
+	append(b, s.bot.id, s.turn.id, "three", &call, 1);
+	bench_reopen(b); /* the newest alone is open */
+	assert_int_equal(b->recovery.unknown_calls, 0);
+	assert_int_equal(get_bot(b, s.bot.id).head, 7);
+}
+
 static void ends_open_calls_with_the_turn(void **state)
 {
 	_cleanup_(bench) struct bench *b = bench_start();
@@ -425,7 +462,8 @@ int main(void)
 		cmocka_unit_test(records_who_denied_a_call),
 		cmocka_unit_test(announces_again_under_a_new_number),
 		cmocka_unit_test(shows_the_first_characters_of_long_arguments),
-		cmocka_unit_test(refuses_an_id_a_model_gives_twice),
+		cmocka_unit_test(refuses_one_id_for_two_calls_under_way),
+		cmocka_unit_test(an_id_may_come_again_in_a_later_round),
 		cmocka_unit_test(refuses_steps_out_of_order),
 		cmocka_unit_test(keeps_artifacts_byte_for_byte),
 		cmocka_unit_test(ends_open_calls_with_the_turn),
