@@ -125,6 +125,8 @@ void sandbox_sweep(struct sandbox *s, const struct sandbox_policy *p)
 			placeholder_sweep(path);
 		}
 	}
+	for (size_t i = 0; i < r.git.count; i++)
+		sweep_path(r.git.items[i]);
 	for (size_t i = 0; i < s->host.kept.count; i++)
 		sweep_path(s->host.kept.items[i]);
 }

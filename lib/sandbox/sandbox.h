@@ -3,8 +3,19 @@
 /*
  * sandbox: bubblewrap arguments, the seccomp filter, and the policy on paths (agent spec 7).
  *
- * Promises: AG-061 … AG-109 as far as they concern one command. What it does not do: reads stay
- * open in every mode (AG-067).
+ * Promises: AG-061 … AG-109 as far as they concern one command. Not promised: reads stay open in
+ * every mode (AG-067), but for what a sandbox has of its own: /dev, /dev/shm and the processes in
+ * /proc.
+ *
+ * Not yet:
+ *  - git_commit: .git stays read-only as a whole;
+ *  - protected names of repositories deeper in a writable folder than its top (what a .git file at
+ * the top points to is protected);
+ *  - a bot's own socket: SOCKET.d is masked whole.
+ * A mount covers a name only while the name stays: what removes or replaces a covered file on the
+ * host (the daemon's socket at a restart, an editor's save of a protected file) uncovers it in the
+ * commands that run at that moment. So a command must not outlive its daemon, and the daemon does
+ * well to refuse a peer on its own socket that lives in another user namespace.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +61,7 @@ struct sandbox;
  * runs a probe once and makes the filters. Never fails: what is wrong is remembered, and said by
  * sandbox_available. Blocks for the probe's few milliseconds. host is copied. */
 struct sandbox *sandbox_new(const struct sandbox_host *host);
-void sandbox_free(struct sandbox *s);
+void sandbox_free(struct sandbox *s); /* every command of it was freed before */
 /* 0, or -1 with SANDBOX_UNAVAILABLE and what to do about it (the knob to set). */
 int sandbox_available(const struct sandbox *s, struct error *err);
 const char *sandbox_version(

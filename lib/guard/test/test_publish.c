@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -292,6 +293,40 @@ static void what_an_editor_saves_meanwhile_is_never_lost(void **state)
 	assert_int_equal(names_in("."), 1);
 }
 
+/* A folder of the path is swapped for a link and back all the while: nothing ever lands behind the
+ * link, and what was read never comes from there. */
+static void a_folder_that_flickers_leads_nowhere(void **state)
+{
+	enum { ROUNDS = 1500 };
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path p = {0};
+	unsigned done = 0;
+	pid_t swapper;
+	int status;
+
+	must(mkdir("dir", 0700) == 0 && mkdir("outside", 0700) == 0);
+	put("outside/file", "theirs");
+	put("dir/file", "mine");
+	must(symlink("outside", "link") == 0);
+	must(guard_resolve(*state, STR("dir/file"), &p, NULL) == 0);
+	swapper = fork();
+	if (swapper == 0) {
+		for (;;) /* one exchange is one moment: the name is always there */
+			(void)renameat2(AT_FDCWD, "dir", AT_FDCWD, "link", RENAME_EXCHANGE);
+	}
+	must(swapper > 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		_cleanup_(buf) struct buf b = BUF_INIT(LIMIT_BYTES);
+
+		done += guard_publish(&p, STR("mine again"), true, NULL) == 0;
+		if (guard_read(&p, LIMIT_BYTES, NULL, 0, &b, NULL) == 0)
+			assert_true(str_starts(buf_str(&b), STR("mine")));
+	}
+	must(kill(swapper, SIGKILL) == 0 && waitpid(swapper, &status, 0) == swapper);
+	assert_content("outside/file", "theirs");
+	assert_int_equal(names_in("outside"), 1);
+	assert_true(done > 0);
+}
+
 #ifdef CONSORT_SANITIZED
 static void whatever_fails_the_file_is_old_or_new(void **state)
 {
@@ -334,6 +369,8 @@ int main(void)
 			an_expectation_that_no_longer_holds_stops_the_write, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_an_editor_saves_meanwhile_is_never_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_folder_that_flickers_leads_nowhere, set_up, tear_down),
 #ifdef CONSORT_SANITIZED
 		cmocka_unit_test_setup_teardown(
 			whatever_fails_the_file_is_old_or_new, set_up, tear_down),
