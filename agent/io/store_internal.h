@@ -103,7 +103,8 @@ int store_line_add(struct store_tx *tx, struct store_line *l, struct str item, i
 int store_line_save(struct store_tx *tx, const struct store_line *l, struct error *err);
 
 /* Turn rows: store_turn_rows.c. The statement's columns are TURN_COLUMNS. */
-void store_turn_from_row(struct db_stmt *s, struct arena *a, struct store_turn *ret);
+int store_turn_from_row(
+	struct db_stmt *s, struct arena *a, struct store_turn *ret, struct error *err);
 
 /* Gives a call its result; the caller saves the line. */
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,

@@ -48,11 +48,14 @@ enum {
 	COL_PROMPT,
 };
 
-void store_turn_from_row(struct db_stmt *s, struct arena *a, struct store_turn *ret)
+int store_turn_from_row(
+	struct db_stmt *s, struct arena *a, struct store_turn *ret, struct error *err)
 {
 	int status = store_index_of(turn_status_names, db_col_str(s, COL_STATUS));
 
-	must(status >= 0); /* written by this file's names only */
+	if (status < 0)
+		return error_set(err, &DB_ERROR, "the row of turn %lld is damaged: status",
+			(long long)db_col_i64(s, COL_ID));
 	*ret = (struct store_turn){
 		.id = db_col_i64(s, COL_ID),
 		.bot = db_col_i64(s, COL_BOT),
@@ -75,6 +78,7 @@ void store_turn_from_row(struct db_stmt *s, struct arena *a, struct store_turn *
 		.started_ms = db_col_i64(s, COL_STARTED_MS),
 		.finished_ms = db_col_i64(s, COL_FINISHED_MS),
 	};
+	return 0;
 }
 
 static int not_found(int64_t turn, struct error *err)
@@ -91,8 +95,8 @@ int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena
 
 	db_bind_i64(s, 1, turn);
 	rc = db_step(s, err);
-	if (rc == 1)
-		store_turn_from_row(s, a, &t);
+	if (rc == 1 && store_turn_from_row(s, a, &t, err) < 0)
+		rc = -1;
 	db_reset(s);
 	if (rc < 0)
 		return -1;
@@ -113,8 +117,13 @@ int store_turn_list(struct store_view *v, int64_t bot, int64_t after, int limit,
 	db_bind_i64(s, 1, bot);
 	db_bind_i64(s, 2, after);
 	db_bind_i64(s, 3, limit);
-	while ((rc = db_step(s, err)) == 1)
-		store_turn_from_row(s, a, &list[count++]);
+	while ((rc = db_step(s, err)) == 1) {
+		if (store_turn_from_row(s, a, &list[count], err) < 0) {
+			rc = -1;
+			break;
+		}
+		count++;
+	}
 	db_reset(s);
 	if (rc < 0)
 		return -1;

@@ -122,8 +122,9 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	db_bind_i64(s, 1, bot);
 	db_bind_str(s, 2, request_id);
 	rc = db_step(s, err);
+	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
+		rc = -1;
 	if (rc == 1) {
-		store_turn_from_row(s, a, &ret->turn);
 		ret->queue = str_is(db_col_str(s, 20), delivery_names[DELIVERY_QUEUE]);
 		ret->workspace_given = db_col_i64(s, 21) != 0;
 		ret->model_given = db_col_i64(s, 22) != 0;
@@ -361,8 +362,8 @@ static int get_turn(struct store_view *v, int64_t turn, struct arena *a, struct 
 
 	db_bind_i64(s, 1, turn);
 	rc = db_step(s, err);
-	if (rc == 1)
-		store_turn_from_row(s, a, ret);
+	if (rc == 1 && store_turn_from_row(s, a, ret, err) < 0)
+		rc = -1;
 	db_reset(s);
 	must(rc != 0); /* found in this transaction */
 	return rc < 0 ? -1 : 0;

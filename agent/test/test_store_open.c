@@ -201,6 +201,33 @@ static void a_damaged_sandbox_is_an_error_not_none(void **state)
 	assert_fails(bench_read(b, op_bot_id, &op, &err), &err, DB_ERROR);
 }
 
+static int op_damage_turn(struct store_tx *tx, struct bench *b, void *arg, struct error *err)
+{
+	struct db_stmt *s = db_prepare(tx->view.db, "UPDATE turns SET status = 'mended'");
+
+	(void)b;
+	(void)arg;
+	return db_run(s, err);
+}
+
+static void a_damaged_turn_is_an_error_of_its_own(void **state)
+{
+	_cleanup_(bench) struct bench *b = bench_start();
+	struct store_submit s = plain_submit("ada", "r1");
+	struct store_submitted ret;
+	struct op_turn op = {.bot = 1, .turn = 1};
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	make_bot(b, "ada");
+	submit(b, "ada", "r1");
+	assert_ok(bench_write(b, op_damage_turn, NULL, &err), &err);
+	assert_fails(bench_read(b, op_turn, &op, &err), &err, DB_ERROR);
+	assert_fails(try_submit(b, &s, &ret, &err), &err, DB_ERROR);
+	make_bot(b, "bea"); /* others go on */
+	assert_true(submit(b, "bea", "r1").started);
+}
+
 /* No room */
 
 /* Submissions with large prompts until one is refused; how many were taken. */
@@ -410,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_newer_schema_is_refused_untouched),
 		cmocka_unit_test(foreign_files_are_refused_untouched),
 		cmocka_unit_test(a_damaged_sandbox_is_an_error_not_none),
+		cmocka_unit_test(a_damaged_turn_is_an_error_of_its_own),
 		cmocka_unit_test(a_job_without_room_fails_and_later_ones_do_not),
 		cmocka_unit_test(a_full_file_system_fails_jobs_until_there_is_room),
 		cmocka_unit_test(a_quiet_store_moves_its_log_into_the_file),
