@@ -219,17 +219,17 @@ static void put_new(struct buf *to, struct str new, const char *line_end)
 }
 
 /* Writes the content with every place, the first of which is at `at`, replaced. */
-static void put_all(const struct view *v, struct str old, struct str new, size_t at, struct buf *to,
+static void put_all(const struct view *v, const struct edit *e, size_t at, struct buf *to,
 	struct edit_report *ret)
 {
 	struct line_ends ends = {.content = v->original};
 	size_t seen = 0, copied = 0, line = 1, counted = 0;
-	bool has_lines = has(new, '\n') && !has(new, '\r') && !has(old, '\r');
+	bool has_lines = has(e->new, '\n') && !has(e->new, '\r') && !has(e->old, '\r');
 
 	*ret = (struct edit_report){.count = 0};
-	for (; at != NO_PLACE && !to->full; at = find(v->text, old, at + old.len)) {
+	for (; at != NO_PLACE && !to->full; at = find(v->text, e->old, at + e->old.len)) {
 		size_t start = to_original(v, at, &seen);
-		size_t end = to_original(v, at + old.len, &seen);
+		size_t end = to_original(v, at + e->old.len, &seen);
 
 		(void)buf_put(to, v->original.p + copied,
 			start - copied); /* fullness is looked at below */
@@ -238,22 +238,22 @@ static void put_all(const struct view *v, struct str old, struct str new, size_t
 			counted = to->len;
 			ret->lines[ret->count] = line;
 		}
-		put_new(to, new, has_lines ? line_end_at(&ends, start) : "\n");
+		put_new(to, e->new, has_lines ? line_end_at(&ends, start) : "\n");
 		copied = end;
 		ret->count++;
 	}
 	(void)buf_put(to, v->original.p + copied, v->original.len - copied);
 }
 
-int edit_replace(struct str content, struct str old, struct str new, bool replace_all,
-	struct buf *to, struct edit_report *ret, struct error *err)
+int edit_replace(struct str content, const struct edit *e, struct buf *to, struct edit_report *ret,
+	struct error *err)
 {
 	_cleanup_(view) struct view v;
 	struct edit_report report;
 	size_t at;
 
 	view_init(&v, STR(""), true);
-	if (old.len == 0)
+	if (e->old.len == 0)
 		return error_set(
 			err, &EDIT_TARGET_NOT_FOUND, "old is empty: it would match everywhere");
 	if (content.len > EDIT_FILE_MAX_BYTES)
@@ -261,13 +261,13 @@ int edit_replace(struct str content, struct str old, struct str new, bool replac
 			err, &EDIT_TOO_LARGE, "the file is over %d bytes", EDIT_FILE_MAX_BYTES);
 	if (edit_check_text(content, err) < 0)
 		return -1;
-	view_init(&v, content, has(old, '\r'));
-	at = find(v.text, old, 0);
+	view_init(&v, content, has(e->old, '\r'));
+	at = find(v.text, e->old, 0);
 	if (at == NO_PLACE)
-		return not_found(&v, old, err);
-	if (!replace_all && find(v.text, old, at + 1) != NO_PLACE)
-		return ambiguous(&v, old, err);
-	put_all(&v, old, new, at, to, &report);
+		return not_found(&v, e->old, err);
+	if (!e->replace_all && find(v.text, e->old, at + 1) != NO_PLACE)
+		return ambiguous(&v, e->old, err);
+	put_all(&v, e, at, to, &report);
 	if (to->full || to->len > EDIT_FILE_MAX_BYTES)
 		return error_set(err, &EDIT_TOO_LARGE, "the file would be over %d bytes",
 			EDIT_FILE_MAX_BYTES);

@@ -37,9 +37,13 @@ struct edit_report {
 	size_t lines[EDIT_PLACES_SHOWN]; /* of the first ones, in the new content, from 1 */
 };
 
-/* Replaces `old` by `new` in `content`: the one place where it stands, or all of them. */
-int edit_replace(struct str content, struct str old, struct str new, bool replace_all,
-	struct buf *to, struct edit_report *ret, struct error *err);
+struct edit {
+	struct str old, new;
+	bool replace_all;
+};
+/* Replaces `old` by `new` in `content`: at the one place where it stands, or at all of them. */
+int edit_replace(struct str content, const struct edit *e, struct buf *to, struct edit_report *ret,
+	struct error *err);
 
 enum patch_op_kind { PATCH_ADD, PATCH_DELETE, PATCH_UPDATE };
 struct patch_hunk;

@@ -185,7 +185,7 @@ static int read_hunk(struct reader *r, struct patch_hunk *h, struct error *err)
 		struct str line = r->lines[start + i];
 
 		/* An empty line is a kept empty line whose blank got lost. */
-		lines[i].sort = line.len > 0 ? line.p[0] : PATCH_KEEP;
+		lines[i].sort = line.len > 0 ? line.p[0] : (char)PATCH_KEEP;
 		lines[i].text = line.len > 0 ? (struct str){line.p + 1, line.len - 1} : line;
 	}
 	h->lines = lines;

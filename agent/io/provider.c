@@ -25,7 +25,6 @@ static const struct provider_family *const families[] = {
 struct provider {
 	char *name, *url;
 	const struct provider_family *family;
-	struct loop *loop;
 	void *state;
 };
 
@@ -124,14 +123,14 @@ static int read_spec(struct str text, struct spec *ret, struct error *err)
 	return 0;
 }
 
-int providers_add(struct providers *p, struct str text, struct error *err)
+int providers_add(struct providers *p, struct str spec, struct error *err)
 {
 	const struct provider_family *family;
 	struct provider *made;
 	struct spec s;
 	void *state;
 
-	if (read_spec(text, &s, err) < 0)
+	if (read_spec(spec, &s, err) < 0)
 		return -1;
 	family = find_family(s.family);
 	if (!family)
@@ -154,7 +153,6 @@ int providers_add(struct providers *p, struct str text, struct error *err)
 	made->name = xstrndup(s.name.p, s.name.len);
 	made->url = s.url.p ? xstrndup(s.url.p, s.url.len) : NULL;
 	made->family = family;
-	made->loop = p->loop;
 	made->state = state;
 	p->list[p->count++] = made;
 	return 0;
@@ -240,7 +238,7 @@ int provider_call_start(struct provider *p, const struct provider_request *r,
 	c->family = p->family;
 	c->cb = cb;
 	c->arg = arg;
-	if (p->family->start(p->state, p->loop, r, &family_callbacks, c, &c->call, err) < 0) {
+	if (p->family->start(p->state, r, &family_callbacks, c, &c->call, err) < 0) {
 		free(c);
 		return -1;
 	}

@@ -3,9 +3,9 @@
 /*
  * Model providers: one call streams a conversation to a model and its reply back (spec 8).
  *
- * A provider is NAME[=FAMILY[,BASE_URL[,KEY_ENV]]]. A family is one file that exports one const entry; to
- * add one is to add a file and a line. This version has `rehearsal` alone: a model that is a script
- * (rehearsal(5)); its BASE_URL is the script's path.
+ * A provider is NAME[=FAMILY[,BASE_URL[,KEY_ENV]]]. A family is one file that exports one const
+ * entry; to add one is to add a file and a line. This version has `rehearsal` alone: a model that
+ * is a script (rehearsal(5)); its BASE_URL is the script's path.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,7 +58,7 @@ struct provider_family {
 	int (*open)(struct loop *l, struct str url, void **ret_state, struct error *err);
 	void (*close)(void *state);
 	/* Callbacks never come inside start. */
-	int (*start)(void *state, struct loop *l, const struct provider_request *r,
+	int (*start)(void *state, const struct provider_request *r,
 		const struct provider_callbacks *cb, void *arg, void **ret_call, struct error *err);
 	void (*cancel)(void *call); /* no callback afterwards; frees */
 };
@@ -77,7 +77,8 @@ struct str provider_url(const struct provider *p);
 const struct provider_family *provider_family(const struct provider *p);
 
 int provider_call_start(struct provider *p, const struct provider_request *r,
-	const struct provider_callbacks *cb, void *arg, struct provider_call **ret, struct error *err);
+	const struct provider_callbacks *cb, void *arg, struct provider_call **ret,
+	struct error *err);
 /* NULL does nothing; allowed in a callback. After done() or failed() the call frees itself. */
 void provider_call_cancel(struct provider_call *c);
 

@@ -21,6 +21,7 @@ struct code {
 };
 
 struct state {
+	struct loop *loop;
 	struct rehearsal *script;
 	struct arena arena;
 	struct code *codes;
@@ -28,7 +29,6 @@ struct state {
 
 struct call {
 	struct state *state;
-	struct loop *loop;
 	struct loop_timer *timer;
 	const struct provider_request *request;
 	const struct provider_callbacks *cb;
@@ -45,7 +45,6 @@ static int rehearsal_open(struct loop *l, struct str url, void **ret_state, stru
 	struct rehearsal *script;
 	struct state *s;
 
-	(void)l; /* nothing happens before a call */
 	if (url.len == 0)
 		return error_set(err, &PROVIDER_INVALID_SPEC,
 			"a rehearsal needs its script: "
@@ -56,6 +55,7 @@ static int rehearsal_open(struct loop *l, struct str url, void **ret_state, stru
 	if (rehearsal_parse(buf_str(&text), &script, err) < 0)
 		return error_prefix(err, "%s", path);
 	s = xcalloc(1, sizeof(*s));
+	s->loop = l;
 	s->script = script;
 	*ret_state = s;
 	return 0;
@@ -104,7 +104,7 @@ static void call_free(void *arg)
 static void end(struct call *c)
 {
 	loop_timer_free(mem_take(&c->timer));
-	loop_defer(c->loop, call_free, c);
+	loop_defer(c->state->loop, call_free, c);
 }
 
 static void fail(struct call *c, const struct error *e)
@@ -196,7 +196,7 @@ static void step(void *arg)
 	}
 }
 
-static int rehearsal_start(void *state, struct loop *l, const struct provider_request *r,
+static int rehearsal_start(void *state, const struct provider_request *r,
 	const struct provider_callbacks *cb, void *arg, void **ret_call, struct error *err)
 {
 	struct state *s = state;
@@ -207,11 +207,10 @@ static int rehearsal_start(void *state, struct loop *l, const struct provider_re
 		return -1;
 	}
 	c->state = s;
-	c->loop = l;
 	c->request = r;
 	c->cb = cb;
 	c->arg = arg;
-	c->timer = loop_timer_new(l, step, c);
+	c->timer = loop_timer_new(s->loop, step, c);
 	loop_timer_set(c->timer, c->reply.delay_ms);
 	*ret_call = c;
 	return 0;

@@ -353,12 +353,13 @@ void live_process_granted(struct live_turn *t)
 {
 	struct live_call *c = &t->calls[t->at];
 	struct tool_context *context = arena_alloc(&t->round, sizeof(*context));
+	struct tool_order order = {c->judged.reach == TOOL_LEAVES, tool_finished, t};
 	struct error err = ERROR_INIT;
 
 	t->process_held = c->tool->confined;
 	live_context(t, c, context);
-	if (c->tool->start(context, &t->round, c->args, c->judged.reach == TOOL_LEAVES,
-		    tool_finished, t, &t->run, &err) == 0)
+	context->judged = &c->judged; /* a path that leads elsewhere by now is refused */
+	if (c->tool->start(context, &t->round, c->args, &order, &t->run, &err) == 0)
 		return;
 	release_process(t);
 	set_error_result(t, &err);

@@ -21,7 +21,7 @@ static struct outcome replace(struct str content, struct str old, struct str new
 {
 	struct outcome o = {.to = BUF_INIT(EDIT_FILE_MAX_BYTES)};
 
-	o.rc = edit_replace(content, old, new, all, &o.to, &o.report, &o.err);
+	o.rc = edit_replace(content, &(struct edit){old, new, all}, &o.to, &o.report, &o.err);
 	return o;
 }
 

@@ -10,8 +10,6 @@
 #include "os/os.h"
 #include "testing.h"
 
-extern char **environ;
-
 #define BEGIN  "*** Begin Patch\n"
 #define END    "*** End Patch\n"
 #define UPDATE BEGIN "*** Update File: f\n"

@@ -63,7 +63,7 @@ static void pages_follow_without_a_gap(void **state)
 	(void)state;
 	for (size_t i = 0; i < BYTES; i++) {
 		seed = seed * 1664525u + 1013904223u;
-		text[i] = (seed >> 24) % 50 == 0 ? '\n' : (char)(seed >> 16);
+		text[i] = (seed >> 24) % 50 == 0 ? '\n' : (char)((seed >> 16) & 0xff);
 		lines += text[i] == '\n';
 	}
 	lines += text[BYTES - 1] != '\n';

@@ -116,11 +116,13 @@ static pid_t written_pid(struct rig *r)
 
 static void nothing_outlives_its_call(void **state)
 {
+	static const char orphan[] =
+		"rm pid; (setsid sh -c 'echo $$ >pid; exec tail -f pid' &) >o; "
+		"until test -s pid; do :; done";
 	static const char *const commands[] = {
 		"tail -f /dev/null & echo $! > pid",
 		"setsid tail -f /dev/null >/dev/null 2>&1 </dev/null & echo $! > pid",
-		"(setsid sh -c 'echo $$ > pid; exec tail -f /dev/null' &) >/dev/null 2>&1; "
-		"until test -s pid; do :; done",
+		orphan,
 	};
 	struct rig r;
 

@@ -392,8 +392,9 @@ static void a_swapped_target_is_refused(void **state)
 		must(rmdir(rig_path(&r, r.workspace, "sub")) == 0);
 		must(symlink(r.outside, rig_path(&r, r.workspace, "sub")) == 0);
 		r.context.judged = judged_known ? &judged : NULL;
-		assert_fails(t->start(&r.context, &r.arena, args, judged_known, rig_done, &r,
-				     &r.run, &r.err),
+		assert_fails(
+			t->start(&r.context, &r.arena, args,
+				&(struct tool_order){judged_known, rig_done, &r}, &r.run, &r.err),
 			&r.err, GUARD_CHANGED);
 		assert_null(rig_get(&r, r.outside, "f").p);
 		must(unlink(rig_path(&r, r.workspace, "sub")) == 0);

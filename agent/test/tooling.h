@@ -132,6 +132,7 @@ static inline void rig_refuse(struct rig *r)
 static inline bool rig_start(struct rig *r, const char *name, const char *arguments, bool outside)
 {
 	const struct tool *t = tool_find(str_from(name));
+	const struct tool_order order = {outside, rig_done, r};
 	const void *args;
 
 	must(t);
@@ -143,8 +144,7 @@ static inline bool rig_start(struct rig *r, const char *name, const char *argume
 	error_clear(&r->err);
 	if (tool_prepare(t, &r->arena, str_from(arguments), &args, &r->err) < 0 ||
 		(t->judge && t->judge(&r->context, &r->arena, args, &r->judgement, &r->err) < 0) ||
-		t->start(&r->context, &r->arena, args, outside, rig_done, r, &r->run, &r->err) <
-			0) {
+		t->start(&r->context, &r->arena, args, &order, &r->run, &r->err) < 0) {
 		rig_refuse(r);
 		return false;
 	}

@@ -31,19 +31,16 @@ struct patch_run {
 };
 
 /* The paths of all operations in order, a move's new one after its old one. */
-static struct str *paths_of(
-	struct arena *a, const struct patch_op *ops, size_t count, size_t *ret_count)
+static struct str_list paths_of(struct arena *a, const struct patch_op *ops, size_t count)
 {
-	struct str *paths = arena_alloc(a, (2 * count + 1) * sizeof(*paths));
-	size_t n = 0;
+	struct str_list l = {.items = arena_alloc(a, (2 * count + 1) * sizeof(*l.items))};
 
 	for (size_t i = 0; i < count; i++) {
-		paths[n++] = ops[i].path;
+		l.items[l.count++] = ops[i].path;
 		if (ops[i].move_to.p)
-			paths[n++] = ops[i].move_to;
+			l.items[l.count++] = ops[i].move_to;
 	}
-	*ret_count = n;
-	return paths;
+	return l;
 }
 
 static int patch_judge(const struct tool_context *c, struct arena *a, const void *args,
@@ -51,13 +48,13 @@ static int patch_judge(const struct tool_context *c, struct arena *a, const void
 {
 	const struct patch_args *p = args;
 	const struct patch_op *ops;
-	struct str *paths;
-	size_t count, path_count;
+	struct str_list paths;
+	size_t count;
 
 	if (patch_parse(a, p->patch, &ops, &count, err) < 0)
 		return -1;
-	paths = paths_of(a, ops, count, &path_count);
-	return tool_targets_judge(c, a, paths, path_count, ret, err);
+	paths = paths_of(a, ops, count);
+	return tool_targets_judge(c, a, &paths, ret, err);
 }
 
 /*
@@ -274,14 +271,13 @@ static void release(struct writer_run *w)
 }
 
 static int patch_start(const struct tool_context *c, struct arena *a, const void *args,
-	bool outside, tool_done done, void *arg, struct tool_run **ret, struct error *err)
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct patch_args *in = args;
 	struct patch_run *p = xcalloc(1, sizeof(*p));
 	struct arena *work = &p->writer.work;
 	struct str text = {arena_strndup(work, in->patch.p, in->patch.len), in->patch.len};
-	struct str *paths;
-	size_t path_count;
+	struct str_list paths;
 
 	(void)a;
 	p->writer.compute = compute;
@@ -292,8 +288,8 @@ static int patch_start(const struct tool_context *c, struct arena *a, const void
 		free(p);
 		return -1;
 	}
-	paths = paths_of(work, p->ops, p->count, &path_count);
-	return writer_start(&p->writer, c, paths, path_count, outside, done, arg, ret, err);
+	paths = paths_of(work, p->ops, p->count);
+	return writer_start(&p->writer, c, &paths, o, ret, err);
 }
 
 const struct tool tool_apply_patch = {

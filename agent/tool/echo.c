@@ -19,19 +19,18 @@ static void echo_release(struct tool_run *r)
 	free(r);
 }
 
-static int echo_start(const struct tool_context *c, struct arena *a, const void *args, bool outside,
-	tool_done done, void *arg, struct tool_run **ret, struct error *err)
+static int echo_start(const struct tool_context *c, struct arena *a, const void *args,
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct echo_args *e = args;
 	_cleanup_(buf) struct buf text = BUF_INIT(4 * ECHO_TEXT_MAX_BYTES); /* room to redact */
 	struct tool_run *r;
 
 	(void)a;
-	(void)outside;
 	if (secret_redact(c->host->secrets, e->text, &text) < 0)
 		return error_set(err, &ERROR_LIMIT, "the text grew past %zu bytes", text.max);
 	r = xcalloc(1, sizeof(*r));
-	tool_run_init(r, c, done, arg, echo_release);
+	tool_run_init(r, c, o, echo_release);
 	tool_run_finish(r, tool_keep(&r->arena, &text), false);
 	*ret = r;
 	return 0;

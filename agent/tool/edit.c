@@ -23,8 +23,7 @@ static const struct json_field edit_fields[] = {
 
 struct edit_run {
 	struct writer_run writer;
-	struct str old, new; /* in writer.work */
-	bool replace_all;
+	struct edit edit; /* texts in writer.work */
 	struct edit_report report;
 };
 
@@ -40,9 +39,9 @@ static int edit_check(const void *args, struct error *err)
 static int edit_judge(const struct tool_context *c, struct arena *a, const void *args,
 	struct tool_judgement *ret, struct error *err)
 {
-	const struct edit_args *e = args;
+	struct str path = ((const struct edit_args *)args)->path;
 
-	return tool_targets_judge(c, a, &e->path, 1, ret, err);
+	return tool_targets_judge(c, a, &(struct str_list){&path, 1}, ret, err);
 }
 
 static int compute(struct writer_run *w, struct error *err)
@@ -57,7 +56,7 @@ static int compute(struct writer_run *w, struct error *err)
 	/* Looked at before it is read: whoever changes it from here on makes the helper refuse. */
 	if (writer_expect(t, &op->how.expect, &mode, err) < 0 ||
 		writer_read(w, t, &content, err) < 0 ||
-		edit_replace(content, e->old, e->new, e->replace_all, &made, &e->report, err) < 0)
+		edit_replace(content, &e->edit, &made, &e->report, err) < 0)
 		return -1;
 	op->verb = WRITE_PUBLISH;
 	op->path = str_from(t->path.real);
@@ -93,20 +92,21 @@ static struct str copy(struct arena *a, struct str s)
 	return (struct str){arena_strndup(a, s.p, s.len), s.len};
 }
 
-static int edit_start(const struct tool_context *c, struct arena *a, const void *args, bool outside,
-	tool_done done, void *arg, struct tool_run **ret, struct error *err)
+static int edit_start(const struct tool_context *c, struct arena *a, const void *args,
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct edit_args *in = args;
+	struct str path = in->path;
 	struct edit_run *e = xcalloc(1, sizeof(*e));
 
 	(void)a;
 	e->writer.compute = compute;
 	e->writer.report = report;
 	e->writer.release = release;
-	e->old = copy(&e->writer.work, in->old);
-	e->new = copy(&e->writer.work, in->new);
-	e->replace_all = in->replace_all;
-	return writer_start(&e->writer, c, &in->path, 1, outside, done, arg, ret, err);
+	e->edit.old = copy(&e->writer.work, in->old);
+	e->edit.new = copy(&e->writer.work, in->new);
+	e->edit.replace_all = in->replace_all;
+	return writer_start(&e->writer, c, &(struct str_list){&path, 1}, o, ret, err);
 }
 
 const struct tool tool_edit = {

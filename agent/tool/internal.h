@@ -28,7 +28,7 @@ struct tool_run {
 	bool orphaned;                       /* freed while busy */
 };
 
-void tool_run_init(struct tool_run *r, const struct tool_context *c, tool_done done, void *arg,
+void tool_run_init(struct tool_run *r, const struct tool_context *c, const struct tool_order *o,
 	void (*release)(struct tool_run *r));
 /* The result stands: done() comes in the next round. Once. */
 void tool_run_finish(struct tool_run *r, struct str output, bool failed);
@@ -60,12 +60,12 @@ static inline void tool_targets_cleanup(struct tool_targets *t)
 }
 /* For judge(): where a call that writes to these paths would run. TOOL_REFUSED_PATH for what no
  * gate can allow, SANDBOX_PROTECTED_LINK. */
-int tool_targets_judge(const struct tool_context *c, struct arena *a, const struct str *paths,
-	size_t count, struct tool_judgement *ret, struct error *err);
+int tool_targets_judge(const struct tool_context *c, struct arena *a, const struct str_list *paths,
+	struct tool_judgement *ret, struct error *err);
 /* For start(): resolves again. GUARD_CHANGED for what is no longer what was judged, or would leave
  * the sandbox without `outside`. */
-int tool_targets_find(const struct tool_context *c, const struct str *paths, size_t count,
-	bool outside, struct tool_targets *ret, struct error *err);
+int tool_targets_find(const struct tool_context *c, const struct str_list *paths, bool outside,
+	struct tool_targets *ret, struct error *err);
 
 /* Whether the bot has a sandbox. */
 bool tool_sandboxed(const struct tool_context *c);

@@ -151,15 +151,14 @@ static int begin(struct read_run *d, const struct read_args *in, struct error *e
 	return 0;
 }
 
-static int read_start(const struct tool_context *c, struct arena *a, const void *args, bool outside,
-	tool_done done, void *arg, struct tool_run **ret, struct error *err)
+static int read_start(const struct tool_context *c, struct arena *a, const void *args,
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct read_args *in = args;
 	struct read_run *d = xcalloc(1, sizeof(*d));
 
 	(void)a;
-	(void)outside;
-	tool_run_init(&d->run, c, done, arg, read_release);
+	tool_run_init(&d->run, c, o, read_release);
 	d->secrets = c->host->secrets;
 	d->never = c->host->never;
 	d->never_count = c->host->never_count;

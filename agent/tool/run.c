@@ -12,12 +12,12 @@ static void tell(void *arg)
 	r->done(r->arg, &r->result); /* may free the run */
 }
 
-void tool_run_init(struct tool_run *r, const struct tool_context *c, tool_done done, void *arg,
+void tool_run_init(struct tool_run *r, const struct tool_context *c, const struct tool_order *o,
 	void (*release)(struct tool_run *r))
 {
 	r->context = c;
-	r->done = done;
-	r->arg = arg;
+	r->done = o->done;
+	r->arg = o->arg;
 	r->release = release;
 	r->timer = loop_timer_new(c->host->loop, tell, r);
 }

@@ -263,7 +263,7 @@ static int start_outside(
 }
 
 static int shell_start(const struct tool_context *c, struct arena *a, const void *args,
-	bool outside, tool_done done, void *arg, struct tool_run **ret, struct error *err)
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct shell_args *in = args;
 	char *inner[] = {"/bin/sh", "-c", tool_cstr(a, in->command), NULL};
@@ -274,11 +274,11 @@ static int shell_start(const struct tool_context *c, struct arena *a, const void
 	if (find_folder(c, a, in->workdir, &cwd, err) < 0)
 		return -1;
 	s = xcalloc(1, sizeof(*s));
-	tool_run_init(&s->run, c, done, arg, shell_release);
+	tool_run_init(&s->run, c, o, shell_release);
 	s->timeout_ms = in->timeout_ms > 0 ? in->timeout_ms : TIMEOUT_DEFAULT_MS;
 	shell_stream_init(&s->streams[0], "stdout", c->host->secrets);
 	shell_stream_init(&s->streams[1], "stderr", c->host->secrets);
-	if (tool_sandboxed(c) && !outside)
+	if (tool_sandboxed(c) && !o->outside)
 		rc = start_inside(s, cwd, inner, err);
 	else
 		rc = start_outside(s, cwd, inner, err);

@@ -37,16 +37,16 @@ static int place(const struct tool_context *c, const struct sandbox_policy *poli
 }
 
 /* Resolves every path before anything is done about one. */
-static int resolve(const struct tool_context *c, const struct str *paths, size_t count,
+static int resolve(const struct tool_context *c, const struct str_list *paths,
 	struct tool_targets *ret, struct error *err)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	_cleanup_(tool_targets) struct tool_targets t = {
-		.items = xcalloc(count + 1, sizeof(*t.items))};
+		.items = xcalloc(paths->count + 1, sizeof(*t.items))};
 	const struct sandbox_policy *policy = tool_policy(c, &a);
 
-	for (size_t i = 0; i < count; i++) {
-		if (tool_resolve(c, paths[i], &t.items[i].path, err) < 0)
+	for (size_t i = 0; i < paths->count; i++) {
+		if (tool_resolve(c, paths->items[i], &t.items[i].path, err) < 0)
 			return -1;
 		t.count++;
 		if (place(c, policy, &t.items[i], err) < 0)
@@ -69,16 +69,16 @@ static void note_place(const struct tool_target *t, struct tool_judgement *j)
 		j->why = TOOL_WHY_OUTSIDE;
 }
 
-int tool_targets_judge(const struct tool_context *c, struct arena *a, const struct str *paths,
-	size_t count, struct tool_judgement *ret, struct error *err)
+int tool_targets_judge(const struct tool_context *c, struct arena *a, const struct str_list *paths,
+	struct tool_judgement *ret, struct error *err)
 {
 	_cleanup_(tool_targets) struct tool_targets t = {.items = NULL};
 	struct tool_judgement j = {.reach = TOOL_CONFINED};
 
-	if (resolve(c, paths, count, &t, err) < 0)
+	if (resolve(c, paths, &t, err) < 0)
 		return -1;
-	j.real.items = arena_alloc(a, (count + 1) * sizeof(*j.real.items));
-	for (size_t i = 0; i < count; i++) {
+	j.real.items = arena_alloc(a, (paths->count + 1) * sizeof(*j.real.items));
+	for (size_t i = 0; i < paths->count; i++) {
 		struct str real = str_from(t.items[i].path.real);
 
 		real.p = arena_strndup(a, real.p, real.len);
@@ -89,7 +89,7 @@ int tool_targets_judge(const struct tool_context *c, struct arena *a, const stru
 	if (!tool_sandboxed(c))
 		j.reach = TOOL_OUTSIDE;
 	/* Shown are those that make the call leave, where it does. */
-	for (size_t i = 0; i < count && j.path_count < ARRAY_LEN(j.paths); i++) {
+	for (size_t i = 0; i < paths->count && j.path_count < ARRAY_LEN(j.paths); i++) {
 		if (j.reach != TOOL_LEAVES || t.items[i].place != SANDBOX_INSIDE)
 			j.paths[j.path_count++] = j.real.items[i];
 	}
@@ -115,14 +115,14 @@ static int check_unmoved(
 	return 0;
 }
 
-int tool_targets_find(const struct tool_context *c, const struct str *paths, size_t count,
-	bool outside, struct tool_targets *ret, struct error *err)
+int tool_targets_find(const struct tool_context *c, const struct str_list *paths, bool outside,
+	struct tool_targets *ret, struct error *err)
 {
 	_cleanup_(tool_targets) struct tool_targets t = {.items = NULL};
 
-	if (resolve(c, paths, count, &t, err) < 0 || check_unmoved(c, &t, err) < 0)
+	if (resolve(c, paths, &t, err) < 0 || check_unmoved(c, &t, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count && tool_sandboxed(c) && !outside; i++) {
+	for (size_t i = 0; i < paths->count && tool_sandboxed(c) && !outside; i++) {
 		if (t.items[i].place != SANDBOX_INSIDE)
 			return error_set(err, &GUARD_CHANGED,
 				"'%s' lies outside the writable folders now", t.items[i].path.real);

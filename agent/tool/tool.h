@@ -92,6 +92,13 @@ struct tool_result {
 };
 typedef void (*tool_done)(void *arg, const struct tool_result *r);
 
+/* How a call is to run; start copies it. done() never comes inside start. */
+struct tool_order {
+	bool outside; /* unconfined although the bot has a sandbox: it was allowed to */
+	tool_done done;
+	void *arg;
+};
+
 struct tool_run; /* each tool's own; freed through its entry */
 struct tool {
 	const char *name, *description;
@@ -104,10 +111,9 @@ struct tool {
 	/* Where the call would run. Blocking but brief (path walks). NULL: TOOL_IN_DAEMON. */
 	int (*judge)(const struct tool_context *c, struct arena *a, const void *args,
 		struct tool_judgement *ret, struct error *err);
-	/* `outside`: run it unconfined although the bot has a sandbox (it was allowed to). done()
-	 * never comes inside start. An error here is a result too: the caller makes it one. */
-	int (*start)(const struct tool_context *c, struct arena *a, const void *args, bool outside,
-		tool_done done, void *arg, struct tool_run **ret, struct error *err);
+	/* An error here is a result too: the caller makes it one. */
+	int (*start)(const struct tool_context *c, struct arena *a, const void *args,
+		const struct tool_order *o, struct tool_run **ret, struct error *err);
 	void (*cancel)(struct tool_run *r); /* done() follows, with .cancelled */
 	void (*free)(struct tool_run *r);   /* no done() afterwards; ends what still runs */
 };

@@ -31,9 +31,9 @@ static int write_check(const void *args, struct error *err)
 static int write_judge(const struct tool_context *c, struct arena *a, const void *args,
 	struct tool_judgement *ret, struct error *err)
 {
-	const struct write_args *w = args;
+	struct str path = ((const struct write_args *)args)->path;
 
-	return tool_targets_judge(c, a, &w->path, 1, ret, err);
+	return tool_targets_judge(c, a, &(struct str_list){&path, 1}, ret, err);
 }
 
 static int compute(struct writer_run *w, struct error *err)
@@ -81,9 +81,10 @@ static void release(struct writer_run *w)
 }
 
 static int write_start(const struct tool_context *c, struct arena *a, const void *args,
-	bool outside, tool_done done, void *arg, struct tool_run **ret, struct error *err)
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct write_args *in = args;
+	struct str path = in->path;
 	struct write_run *x = xcalloc(1, sizeof(*x));
 
 	(void)a;
@@ -92,7 +93,7 @@ static int write_start(const struct tool_context *c, struct arena *a, const void
 	x->writer.release = release;
 	x->content = (struct str){
 		arena_strndup(&x->writer.work, in->content.p, in->content.len), in->content.len};
-	return writer_start(&x->writer, c, &in->path, 1, outside, done, arg, ret, err);
+	return writer_start(&x->writer, c, &(struct str_list){&path, 1}, o, ret, err);
 }
 
 const struct tool tool_write = {

@@ -177,18 +177,17 @@ static void worked(void *arg)
 		tool_run_fail(&w->run, &w->err);
 }
 
-int writer_start(struct writer_run *w, const struct tool_context *c, const struct str *paths,
-	size_t count, bool outside, tool_done done, void *arg, struct tool_run **ret,
-	struct error *err)
+int writer_start(struct writer_run *w, const struct tool_context *c, const struct str_list *paths,
+	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
-	tool_run_init(&w->run, c, done, arg, writer_release);
-	w->outside = outside;
+	tool_run_init(&w->run, c, o, writer_release);
+	w->outside = o->outside;
 	w->never = c->host->never;
 	w->never_count = c->host->never_count;
 	w->request = (struct buf)BUF_INIT(WRITE_REQUEST_MAX_BYTES);
 	w->answers = (struct buf)BUF_INIT(WRITE_ANSWERS_MAX_BYTES);
 	w->complaint = (struct buf)BUF_INIT(COMPLAINT_MAX_BYTES);
-	if (tool_targets_find(c, paths, count, outside, &w->targets, err) < 0) {
+	if (tool_targets_find(c, paths, o->outside, &w->targets, err) < 0) {
 		tool_run_free(&w->run);
 		return -1;
 	}

@@ -35,9 +35,8 @@ struct writer_run {
 
 /* Sets it up; targets are found first. On success the worker runs and *ret is the run. Always takes
  * w: on failure it is released. */
-int writer_start(struct writer_run *w, const struct tool_context *c, const struct str *paths,
-	size_t count, bool outside, tool_done done, void *arg, struct tool_run **ret,
-	struct error *err);
+int writer_start(struct writer_run *w, const struct tool_context *c, const struct str_list *paths,
+	const struct tool_order *o, struct tool_run **ret, struct error *err);
 void writer_cancel(struct tool_run *r);
 
 /* For compute(). What stands at the target now, as the helper must find it; `mode` 0 when absent.
