@@ -211,7 +211,7 @@ static int read_unlink(
 static int read_op(struct str *rest, struct write_op *ret, struct error *err)
 {
 	struct write_op op = {.content = STR("")};
-	struct str end;
+	struct str end = STR("");
 	struct line l;
 	int rc;
 

@@ -56,7 +56,8 @@ bool guard_beneath(const char *root, const char *path);
  * procfs is GUARD_NOT_REGULAR (AG-176). */
 int guard_open_read(
 	const struct guard_path *p, int *ret_fd, struct stat *ret_st, struct error *err);
-/* An O_PATH descriptor of a resolved folder: what it names stays the same, whatever the name does. */
+/* An O_PATH descriptor of a resolved folder: what it names stays the same, whatever the name does.
+ */
 int guard_open_folder(const char *real, int *ret_fd, struct error *err);
 /* All of it, up to max_bytes (GUARD_TOO_LARGE). `never` lists (dev, ino) pairs whose open() would
  * harm, such as the store's (DESIGN 5.8): they are looked at with O_PATH first and read by a child

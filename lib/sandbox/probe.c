@@ -25,8 +25,6 @@ enum {
 	KNOB_MAX_BYTES = 64,
 };
 
-extern char **environ;
-
 /* One short run of bubblewrap. */
 struct run {
 	const char *program;

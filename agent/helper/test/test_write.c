@@ -12,8 +12,6 @@
 #include "sandbox/sandbox.h"
 #include "testing.h"
 
-extern char **environ;
-
 static const struct guard_expect SAMPLE = {GUARD_EXPECT_SAME, 2049, 1234567, 42, -1};
 
 static void what_is_encoded_is_decoded(void **state)

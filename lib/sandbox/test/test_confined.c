@@ -12,8 +12,6 @@
 
 #include "world.h"
 
-extern char **environ;
-
 static void export_names(const struct world *w)
 {
 	must(setenv("TRY", TRIES, 1) == 0 && setenv("WORK", w->work, 1) == 0);

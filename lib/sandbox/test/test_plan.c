@@ -292,12 +292,13 @@ static void a_git_file_protects_what_it_points_to(void **state)
 	struct sandbox_policy p = world_policy(w);
 	_cleanup_(mem) char *bare = world_folder(w->work, "bare"),
 			    *trees = world_folder(bare, "trees");
-	_cleanup_(mem) char *tree = world_folder(trees, "one"), *got = NULL;
+	_cleanup_(mem) char *got = NULL;
 	__attribute__((cleanup(guard_path_cleanup))) struct guard_path hook = {0};
 	enum sandbox_place place;
 	struct error err = ERROR_INIT;
 	struct plan plan;
 
+	free(world_folder(trees, "one"));
 	must(chdir(w->work) == 0);
 	world_put(".git", "gitdir: bare/trees/one\n");
 	world_put("bare/trees/one/commondir", "../..\n");
