@@ -52,6 +52,10 @@ int startup_place(
 		socket = getenv("AGENT_SOCKET");
 	if (client_store_path(store, ret_store, err) < 0)
 		return -1;
-	*ret_socket = socket ? xstrdup(socket) : client_socket_path(*ret_store);
-	return 0;
+	if (!socket || client_socket_is_fallback(socket)) {
+		/* not canonical: where it leads is what client_check_fallback_dir looks at */
+		*ret_socket = socket ? xstrdup(socket) : client_socket_path(*ret_store);
+		return 0;
+	}
+	return os_canonical(socket, ret_socket, err);
 }
