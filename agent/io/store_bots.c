@@ -188,6 +188,7 @@ int store_bot_get_id(
 	return rc < 0 ? -1 : 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, and where it goes */
 int store_bot_list(struct store_view *v, struct str after, int limit, struct arena *a,
 	struct bot **ret, size_t *ret_count, struct error *err)
 {

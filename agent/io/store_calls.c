@@ -152,11 +152,11 @@ static int verdicts_text(struct buf *b, const struct store_verdict *v, size_t co
 struct announced {
 	const struct store_call *call;
 	struct str name;
-	int64_t request, node;
+	int64_t request, node, at_ms;
 };
 
 static int record_requested(struct store_tx *tx, const struct store_place *at,
-	const struct announced *list, size_t count, int64_t now_ms, struct error *err)
+	const struct announced *list, size_t count, struct error *err)
 {
 	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
 	struct json_out j = JSON_OUT(&data);
@@ -169,7 +169,7 @@ static int record_requested(struct store_tx *tx, const struct store_place *at,
 		json_open(&j, '{');
 		json_put_str(&j, "call_id", c->call_id);
 		json_put_i64(&j, "request", list[i].request);
-		json_put_i64(&j, "announced_ms", now_ms);
+		json_put_i64(&j, "announced_ms", list[i].at_ms);
 		put_gates(&j, "gates", c->gates, c->gate_count);
 		json_put_str(&j, "name", list[i].name);
 		json_put_i64(&j, "node", list[i].node);
@@ -180,9 +180,11 @@ static int record_requested(struct store_tx *tx, const struct store_place *at,
 	return store_record(tx, at, "approval_requested", &data, err);
 }
 
-static int announce_one(struct store_tx *tx, int64_t turn, const struct store_call *c,
-	int64_t now_ms, struct arena *a, struct announced *ret, struct error *err)
+/* Fills in what the row knows of n->call. */
+static int announce_one(
+	struct store_tx *tx, int64_t turn, struct announced *n, struct arena *a, struct error *err)
 {
+	const struct store_call *c = n->call;
 	_cleanup_(buf) struct buf gates = BUF_INIT(CALL_JSON_MAX_BYTES);
 	struct json_out j = JSON_OUT(&gates);
 	struct call_row row;
@@ -195,15 +197,17 @@ static int announce_one(struct store_tx *tx, int64_t turn, const struct store_ca
 	s = store_stmt(&tx->view, SQL_CALL_ANNOUNCE);
 	db_bind_i64(s, 1, row.id);
 	db_bind_i64(s, 2, row.request + 1);
-	db_bind_i64(s, 3, now_ms);
+	db_bind_i64(s, 3, n->at_ms);
 	db_bind_str(s, 4, buf_str(&gates));
 	if (db_run(s, err) < 0)
 		return -1;
-	*ret = (struct announced){
-		.call = c, .name = row.name, .request = row.request + 1, .node = row.node};
+	n->name = row.name;
+	n->request = row.request + 1;
+	n->node = row.node;
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, where it goes, two results */
 int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_call *calls,
 	size_t count, struct arena *a, int64_t **ret_requests, int64_t *ret_announced_ms,
 	struct error *err)
@@ -217,11 +221,12 @@ int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct 
 	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		if (announce_one(tx, turn, &calls[i], now_ms, &scratch, &list[i], err) < 0)
+		list[i] = (struct announced){.call = &calls[i], .at_ms = now_ms};
+		if (announce_one(tx, turn, &list[i], &scratch, err) < 0)
 			return -1;
 		requests[i] = list[i].request;
 	}
-	if (count && record_requested(tx, &l.at, list, count, now_ms, err) < 0)
+	if (count && record_requested(tx, &l.at, list, count, err) < 0)
 		return -1;
 	*ret_requests = requests;
 	*ret_announced_ms = now_ms;
@@ -328,10 +333,13 @@ static int plan_calls(struct store_tx *tx, const struct store_line *l,
 		if (plan_call(tx, ap->turn, c, nodes[c->item], now_ms, err) < 0)
 			return -1;
 		if (c->gate_count)
-			list[gated++] = (struct announced){
-				.call = c, .name = c->name, .request = 1, .node = nodes[c->item]};
+			list[gated++] = (struct announced){.call = c,
+				.name = c->name,
+				.request = 1,
+				.node = nodes[c->item],
+				.at_ms = now_ms};
 	}
-	return gated ? record_requested(tx, &l->at, list, gated, now_ms, err) : 0;
+	return gated ? record_requested(tx, &l->at, list, gated, err) : 0;
 }
 
 int store_append(struct store_tx *tx, const struct store_append *ap, struct arena *a,
@@ -355,45 +363,57 @@ int store_append(struct store_tx *tx, const struct store_append *ap, struct aren
 
 /* Running */
 
-static int record_started(struct store_tx *tx, const struct store_place *at, struct str call_id,
-	const struct call_row *row, const struct store_verdict *verdicts, size_t verdict_count,
-	bool sandboxed, struct error *err)
+/* A call that starts. */
+struct starting {
+	struct str call_id;
+	const struct store_verdict *verdicts;
+	size_t verdict_count;
+	bool sandboxed;
+	struct call_row row;
+};
+
+static int record_started(struct store_tx *tx, const struct store_place *at,
+	const struct starting *c, struct error *err)
 {
 	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
 	struct json_out j = JSON_OUT(&data);
 
 	json_open(&j, '{');
-	json_put_str(&j, "call_id", call_id);
-	json_put_str(&j, "name", row->name);
-	json_put_str(&j, "arguments", row->arguments);
-	json_put_bool(&j, "arguments_truncated", row->arguments_cut);
-	put_approvals(&j, "approvals", verdicts, verdict_count, false);
-	json_put_bool(&j, "sandboxed", sandboxed);
+	json_put_str(&j, "call_id", c->call_id);
+	json_put_str(&j, "name", c->row.name);
+	json_put_str(&j, "arguments", c->row.arguments);
+	json_put_bool(&j, "arguments_truncated", c->row.arguments_cut);
+	put_approvals(&j, "approvals", c->verdicts, c->verdict_count, false);
+	json_put_bool(&j, "sandboxed", c->sandboxed);
 	json_close(&j, '}');
 	return store_record(tx, at, "tool_started", &data, err);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): one call's row, told once */
 int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
 	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
 	struct error *err)
 {
 	_cleanup_(arena) struct arena scratch = {0};
 	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
-	struct call_row row;
+	struct starting c = {
+		.call_id = call_id,
+		.verdicts = verdicts,
+		.verdict_count = verdict_count,
+		.sandboxed = sandboxed,
+	};
 	struct store_line l;
 	struct str decided;
 	struct db_stmt *s;
 
 	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0 ||
-		get_planned(&tx->view, turn, call_id, &scratch, &row, err) < 0 ||
+		get_planned(&tx->view, turn, call_id, &scratch, &c.row, err) < 0 ||
 		verdicts_text(&text, verdicts, verdict_count, &decided, err) < 0)
 		return -1;
 	s = store_stmt(&tx->view, SQL_CALL_START);
-	db_bind_i64(s, 1, row.id);
+	db_bind_i64(s, 1, c.row.id);
 	db_bind_str(s, 2, decided);
-	if (db_run(s, err) < 0)
-		return -1;
-	return record_started(tx, &l.at, call_id, &row, verdicts, verdict_count, sandboxed, err);
+	return db_run(s, err) < 0 ? -1 : record_started(tx, &l.at, &c, err);
 }
 
 static int insert_artifacts(

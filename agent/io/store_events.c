@@ -65,6 +65,7 @@ static void read_event(struct db_stmt *s, struct arena *a, struct store_event *r
 	};
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, where it goes, three results */
 int store_events(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
 	struct store_event **ret, size_t *ret_count, bool *ret_more, struct error *err)
 {

@@ -100,23 +100,29 @@ static int check_lineage(
 	return there < 0 ? -1 : 0;
 }
 
-/* Newest first: the first `limit` of the walk. */
-static int walk_newest(struct store_view *v, int64_t from, int64_t min_node, size_t limit,
-	struct store_node *list, size_t *ret_count, int64_t *ret_next, struct error *err)
-{
-	size_t count = 0;
-	int64_t at = from;
+/* A page of the walk from `from` to the first node below min_node. */
+struct page {
+	int64_t from, min_node;
+	size_t limit;
+	struct store_node *list;
+	size_t count;
+	int64_t next;
+};
 
-	while (at && at >= min_node && count < limit) {
+/* Newest first: the first `limit` of the walk. */
+static int walk_newest(struct store_view *v, struct page *p, struct error *err)
+{
+	int64_t at = p->from;
+
+	while (at && at >= p->min_node && p->count < p->limit) {
 		struct link l;
 
 		if (get_link(v, at, &l, err) < 0)
 			return -1;
-		list[count++] = (struct store_node){.id = l.id, .turn = l.turn};
+		p->list[p->count++] = (struct store_node){.id = l.id, .turn = l.turn};
 		at = l.parent;
 	}
-	*ret_count = count;
-	*ret_next = at >= min_node ? at : 0;
+	p->next = at >= p->min_node ? at : 0;
 	return 0;
 }
 
@@ -131,59 +137,52 @@ static void reverse(struct store_node *list, size_t count)
 }
 
 /* Oldest first: the last `limit` of the walk, turned round. The next page starts above them. */
-static int walk_oldest(struct store_view *v, int64_t from, int64_t min_node, size_t limit,
-	struct store_node *list, size_t *ret_count, int64_t *ret_next, struct error *err)
+static int walk_oldest(struct store_view *v, struct page *p, struct error *err)
 {
-	size_t seen = 0, count;
-	int64_t at = from, newer = 0;
+	size_t seen = 0, first;
+	int64_t at = p->from;
 
-	while (at && at >= min_node) {
-		struct store_node *slot = &list[seen++ % limit];
+	while (at && at >= p->min_node) {
+		struct store_node *slot = &p->list[seen++ % p->limit];
 		struct link l;
 
 		if (get_link(v, at, &l, err) < 0)
 			return -1;
 		if (slot->id)
-			newer = slot->id; /* one more than fits: the oldest of those above */
+			p->next = slot->id; /* one more than fits: the oldest above the page */
 		*slot = (struct store_node){.id = l.id, .turn = l.turn};
 		at = l.parent;
 	}
-	count = seen < limit ? seen : limit;
-	/* A ring: the newest that is left stands where the next one would go. */
-	if (seen > limit) {
-		size_t first = seen % limit;
-
-		reverse(list, first);
-		reverse(list + first, count - first);
-		reverse(list, count);
-	}
-	reverse(list, count);
-	*ret_count = count;
-	*ret_next = newer;
+	p->count = seen < p->limit ? seen : p->limit;
+	/* A ring, newest first, whose newest stands where the next would go: each part turned
+	 * round, they follow each other oldest first. */
+	first = p->count < p->limit ? 0 : seen % p->limit;
+	reverse(p->list, first);
+	reverse(p->list + first, p->count - first);
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the arguments are the request's, one to one */
 int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_node, int limit,
 	bool oldest_first, struct arena *a, struct store_node **ret, size_t *ret_count,
 	int64_t *ret_next, struct error *err)
 {
-	struct store_node *list = arena_alloc(a, (size_t)limit * sizeof(*list));
+	struct page p = {.from = from, .min_node = min_node, .limit = (size_t)limit};
 	int64_t head;
-	int rc;
 
 	must(limit > 0);
 	if (get_head(v, bot, &head, err) < 0 ||
 		(from && check_lineage(v, bot, head, from, err) < 0))
 		return -1;
 	if (!from)
-		from = head;
-	rc = oldest_first
-		     ? walk_oldest(v, from, min_node, (size_t)limit, list, ret_count, ret_next, err)
-		     : walk_newest(
-			       v, from, min_node, (size_t)limit, list, ret_count, ret_next, err);
-	if (rc == 0)
-		*ret = list;
-	return rc;
+		p.from = head;
+	p.list = arena_alloc(a, p.limit * sizeof(*p.list));
+	if ((oldest_first ? walk_oldest(v, &p, err) : walk_newest(v, &p, err)) < 0)
+		return -1;
+	*ret = p.list;
+	*ret_count = p.count;
+	*ret_next = p.next;
+	return 0;
 }
 
 static int read_node(struct store_view *v, int64_t node, struct arena *a, struct store_node *ret,
@@ -218,6 +217,7 @@ static int item_size(struct store_view *v, int64_t node, int64_t *ret, struct er
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, and where it goes */
 int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
 	struct arena *a, struct store_node **ret, struct error *err)
 {
@@ -326,6 +326,7 @@ static int window_walk(struct window *w, struct store_view *v, struct error *err
 	}
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, where it goes, two results */
 int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items,
 	struct arena *a, struct store_node **ret, size_t *ret_count, struct error *err)
 {
@@ -353,6 +354,7 @@ int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t 
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, and where it goes */
 int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
 	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err)
 {

@@ -106,6 +106,7 @@ int store_turn_get(struct store_view *v, int64_t bot, int64_t turn, struct arena
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for, and where it goes */
 int store_turn_list(struct store_view *v, int64_t bot, int64_t after, int limit, struct arena *a,
 	struct store_turn **ret, size_t *ret_count, struct error *err)
 {

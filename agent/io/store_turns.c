@@ -292,44 +292,46 @@ static int record_queued(struct store_tx *tx, const struct store_turn *t, struct
 
 /* A new turn, in the state it was admitted to. */
 static int enter(struct store_tx *tx, const struct store_submit *s, enum turn_status status,
-	struct bot *b, struct arena *a, struct store_turn *ret, struct error *err)
+	struct arena *a, struct store_submitted *n, struct error *err)
 {
-	if (insert(tx, s, b, status, err) < 0 ||
-		store_turn_get(&tx->view, b->id, db_last_id(tx->view.db), a, ret, err) < 0)
+	struct store_view *v = &tx->view;
+	int rc;
+
+	if (insert(tx, s, &n->bot, status, err) < 0 ||
+		store_turn_get(v, n->bot.id, db_last_id(v->db), a, &n->turn, err) < 0)
 		return -1;
-	if (status == TURN_RUNNING)
-		return begin(tx, ret, s->user_item, b, err);
-	if (queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
-		return -1;
-	return record_queued(tx, ret, err);
+	n->started = status == TURN_RUNNING;
+	if (n->started)
+		rc = begin(tx, &n->turn, s->user_item, &n->bot, err);
+	else if (queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
+		rc = -1;
+	else
+		rc = record_queued(tx, &n->turn, err);
+	if (rc == 0)
+		n->cursor = tx->last->event.id;
+	return rc;
 }
 
 int store_turn_submit(struct store_tx *tx, const struct store_submit *s, struct arena *a,
 	struct store_submitted *ret, struct error *err)
 {
-	struct earlier was;
-	struct bot b;
-	struct store_turn t;
+	struct store_submitted n = {.duplicate = false};
 	enum turn_status status = TURN_QUEUED;
+	struct earlier was;
 	int found;
 
-	if (find_bot(&tx->view, s, a, &b, err) < 0)
+	if (find_bot(&tx->view, s, a, &n.bot, err) < 0)
 		return -1;
-	found = find_earlier(&tx->view, b.id, s->request_id, a, &was, err);
-	if (found < 0 || (found && check_same(&was, s, &b, err) < 0))
+	found = find_earlier(&tx->view, n.bot.id, s->request_id, a, &was, err);
+	if (found < 0 || (found && check_same(&was, s, &n.bot, err) < 0))
 		return -1;
 	if (found) {
-		*ret = (struct store_submitted){.turn = was.turn, .bot = b, .duplicate = true};
+		*ret = (struct store_submitted){.turn = was.turn, .bot = n.bot, .duplicate = true};
 		return 0;
 	}
-	if (admit(tx, s, &b, &status, err) < 0 || enter(tx, s, status, &b, a, &t, err) < 0)
+	if (admit(tx, s, &n.bot, &status, err) < 0 || enter(tx, s, status, a, &n, err) < 0)
 		return -1;
-	*ret = (struct store_submitted){
-		.turn = t,
-		.bot = b,
-		.started = status == TURN_RUNNING,
-		.cursor = tx->last->event.id,
-	};
+	*ret = n;
 	return 0;
 }
 
@@ -369,6 +371,7 @@ static int get_turn(struct store_view *v, int64_t turn, struct arena *a, struct 
 	return rc < 0 ? -1 : 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): how to start it, and three results */
 int store_turn_start_ready(struct store_tx *tx,
 	struct str (*user_item)(struct arena *, const struct store_turn *), struct arena *a,
 	struct store_turn *ret_turn, struct bot *ret_bot, bool *ret_found, struct error *err)
