@@ -185,8 +185,11 @@ static int read_hunk(struct reader *r, struct patch_hunk *h, struct error *err)
 		struct str line = r->lines[start + i];
 
 		/* An empty line is a kept empty line whose blank got lost. */
-		lines[i].sort = line.len > 0 ? line.p[0] : (char)PATCH_KEEP;
-		lines[i].text = line.len > 0 ? (struct str){line.p + 1, line.len - 1} : line;
+		lines[i] = (struct patch_line){.sort = PATCH_KEEP, .text = line};
+		if (line.len > 0)
+			lines[i] = (struct patch_line){
+				line.p[0], {line.p + 1, line.len - 1}
+                        };
 	}
 	h->lines = lines;
 	while (h->blank_tail < h->line_count && r->lines[r->at - 1 - h->blank_tail].len == 0)

@@ -10,6 +10,7 @@ struct heard {
 	struct loop *loop;
 	struct provider_call *call;
 	char text[256];
+	size_t len;
 	int pieces, dones, failures;
 	int cancel_after; /* pieces; 0: never */
 	char code[64], call_id[32], item[512];
@@ -20,8 +21,9 @@ static void on_text(void *arg, struct str delta)
 {
 	struct heard *h = arg;
 
-	must(strlen(h->text) + delta.len < sizeof(h->text));
-	strncat(h->text, delta.p, delta.len);
+	must(h->len + delta.len < sizeof(h->text));
+	memcpy(h->text + h->len, delta.p, delta.len);
+	h->len += delta.len;
 	if (++h->pieces == h->cancel_after)
 		provider_call_cancel(h->call);
 }

@@ -63,7 +63,9 @@ static void pages_follow_without_a_gap(void **state)
 	(void)state;
 	for (size_t i = 0; i < BYTES; i++) {
 		seed = seed * 1664525u + 1013904223u;
-		text[i] = (seed >> 24) % 50 == 0 ? '\n' : (char)((seed >> 16) & 0xff);
+		text[i] = (char)((seed >> 16) & 0xff);
+		if ((seed >> 24) % 50 == 0)
+			text[i] = '\n';
 		lines += text[i] == '\n';
 	}
 	lines += text[BYTES - 1] != '\n';
