@@ -81,7 +81,9 @@ void attest_lacks(struct attest *t, const char *what, struct str text, const cha
 const char *attest_home(
 	struct attest *t); /* private, 0700, below /var/tmp; HOME of what is started */
 const char *attest_outside(struct attest *t); /* a folder below /var/tmp that no bot may write */
+const char *attest_tmp(struct attest *t); /* a folder below /tmp, which every bot may write */
 const char *attest_bin(const char *program);  /* path of agent, consort-write … */
+struct arena *attest_arena(struct attest *t); /* freed with the case */
 char *attest_path(struct attest *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void attest_write(struct attest *t, const char *path, const char *content); /* makes parents */
 /* The content, "" when it is not there. */
@@ -127,6 +129,8 @@ int attest_daemon_wait(
 	struct attest *t, struct attest_daemon *d); /* its exit status, at most 20 s */
 /* The same home and arguments again. */
 void attest_daemon_again(struct attest *t, struct attest_daemon *d, const struct attest_start *s);
+/* Ends every connection of the case, d->client too: as if all clients were gone. */
+void attest_disconnect(struct attest *t, struct attest_daemon *d);
 /* Another connection, ended with the case. */
 struct client *attest_connect(struct attest *t, const char *socket);
 
@@ -150,6 +154,8 @@ int64_t attest_submit(
 	struct attest *t, struct attest_daemon *d, const char *bot, const char *prompt);
 const struct json *attest_wait(
 	struct attest *t, struct attest_daemon *d, const char *bot, int64_t turn);
+/* The number of the bot's newest turn. */
+int64_t attest_last_turn(struct attest *t, struct attest_daemon *d, const char *bot);
 /* The output of call number `nth` (from 0) of the bot's whole conversation, as the model was given
  * it. */
 struct str attest_output(struct attest *t, struct attest_daemon *d, const char *bot, int nth);

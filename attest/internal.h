@@ -10,7 +10,7 @@ enum { CHILDREN_MAX = 64, CLIENTS_MAX = 64 };
 struct attest {
 	const struct attest_case *row;
 	bool verbose, rough;
-	char *home, *outside;
+	char *home, *outside, *tmp;
 	struct arena arena;
 	pid_t children[CHILDREN_MAX]; /* groups to end with the case */
 	size_t child_count;

@@ -58,6 +58,8 @@ static void end_world(struct attest *t)
 		(void)os_remove_tree(t->home, NULL); /* a leftover below /var/tmp harms nobody */
 	if (t->outside)
 		(void)os_remove_tree(t->outside, NULL);
+	if (t->tmp)
+		(void)os_remove_tree(t->tmp, NULL);
 }
 
 static void say_and_end(struct attest *t, int status, const char *format, va_list args)
@@ -131,12 +133,12 @@ int attest_case_main(const struct attest_case *row, bool verbose, bool rough)
 	return EXIT_HELD;
 }
 
-static char *temp_dir(struct attest *t)
+static char *temp_dir(struct attest *t, const char *prefix)
 {
 	struct error err = ERROR_INIT;
 	char *path = NULL;
 
-	if (os_temp_dir("/var/tmp/attest-", &path, &err) < 0)
+	if (os_temp_dir(prefix, &path, &err) < 0)
 		attest_broken(t, "attest: %s", err.text);
 	return path;
 }
@@ -144,15 +146,22 @@ static char *temp_dir(struct attest *t)
 const char *attest_home(struct attest *t)
 {
 	if (!t->home)
-		t->home = temp_dir(t);
+		t->home = temp_dir(t, "/var/tmp/attest-");
 	return t->home;
 }
 
 const char *attest_outside(struct attest *t)
 {
 	if (!t->outside)
-		t->outside = temp_dir(t);
+		t->outside = temp_dir(t, "/var/tmp/attest-");
 	return t->outside;
+}
+
+const char *attest_tmp(struct attest *t)
+{
+	if (!t->tmp)
+		t->tmp = temp_dir(t, "/tmp/attest-");
+	return t->tmp;
 }
 
 const char *attest_bin(const char *program)
@@ -165,6 +174,11 @@ const char *attest_bin(const char *program)
 		program); /* a longer one is not found, which shows */
 	free(dir);
 	return path;
+}
+
+struct arena *attest_arena(struct attest *t)
+{
+	return &t->arena;
 }
 
 char *attest_path(struct attest *t, const char *format, ...)
