@@ -41,6 +41,7 @@ extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required *
 extern const struct error_kind STORE_EVENT_TOO_LARGE;    /* event_page_item_limit */
 extern const struct error_kind STORE_CONTEXT_LIMIT;      /* context_limit */
 extern const struct error_kind STORE_CALL_REPEATED;      /* duplicate_call_id */
+extern const struct error_kind STORE_CALL_INVALID;       /* invalid_tool_call */
 
 struct store;
 struct store_tx;   /* a writing job's hold on the store */
@@ -197,6 +198,11 @@ int store_turn_start_ready(struct store_tx *tx,
 struct store_usage {
 	int64_t input_tokens, output_tokens, cached_input_tokens, sent_ms;
 };
+enum {
+	/* ours: several times what providers give; so that every event that names a call, or all
+	 * calls of a round, stays within a page */
+	STORE_CALL_NAME_MAX_BYTES = 256,
+};
 struct store_call {
 	struct str call_id, name, arguments; /* arguments: JSON text */
 	size_t item;                         /* index of the item that holds it */
@@ -207,6 +213,7 @@ struct store_call {
  * one `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of
  * each item, in the arena. STORE_CALL_REPEATED when two calls under way would have one id; one of
  * an earlier round may come again and then names the newest call, its artifacts too.
+ * STORE_CALL_INVALID for an id or a name that is empty or over STORE_CALL_NAME_MAX_BYTES.
  * This and what follows: STORE_STALE_TURN when the turn does not run any more, or the call is
  * further. */
 struct store_append {

@@ -5,6 +5,7 @@
 #include "agent/io/store_internal.h"
 
 const struct error_kind STORE_CALL_REPEATED = {"duplicate_call_id", ERROR_CLASS_CONFLICT};
+const struct error_kind STORE_CALL_INVALID = {"invalid_tool_call", ERROR_CLASS_LIMIT};
 
 static const char status_planned[] = "planned";
 static const char status_completed[] = "completed";
@@ -290,6 +291,20 @@ static int account(
 	return db_run(s, err);
 }
 
+/* What comes from a model must not grow into an event that cannot be recorded: the turn could not
+ * even be ended then. */
+static int check_call(const struct store_call *c, struct error *err)
+{
+	if (c->call_id.len == 0 || c->call_id.len > STORE_CALL_NAME_MAX_BYTES)
+		return error_set(err, &STORE_CALL_INVALID, "a call's id has %zu bytes, not 1 to %d",
+			c->call_id.len, STORE_CALL_NAME_MAX_BYTES);
+	if (c->name.len == 0 || c->name.len > STORE_CALL_NAME_MAX_BYTES)
+		return error_set(err, &STORE_CALL_INVALID,
+			"a call's name has %zu bytes, not 1 to %d", c->name.len,
+			STORE_CALL_NAME_MAX_BYTES);
+	return 0;
+}
+
 static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call *c, int64_t node,
 	int64_t now_ms, struct error *err)
 {
@@ -330,7 +345,8 @@ static int plan_calls(struct store_tx *tx, const struct store_line *l,
 		const struct store_call *c = &ap->calls[i];
 
 		must(c->item < ap->item_count);
-		if (plan_call(tx, ap->turn, c, nodes[c->item], now_ms, err) < 0)
+		if (check_call(c, err) < 0 ||
+			plan_call(tx, ap->turn, c, nodes[c->item], now_ms, err) < 0)
 			return -1;
 		if (c->gate_count)
 			list[gated++] = (struct announced){.call = c,

@@ -393,6 +393,62 @@ static void keeps_artifacts_byte_for_byte(void **state)
 	assert_fails(bench_read(b, op_artifact, &get, &err), &err, STORE_TURN_NOT_FOUND);
 }
 
+/* A round as large as it may be, every byte escaped: its events still fit, its turn still ends. */
+static void a_round_at_its_limits_can_be_recorded_and_ended(void **state)
+{
+	_cleanup_(bench) struct bench *b = bench_start();
+	struct store_submitted s = running(b);
+	struct store_call calls[CALLS_MAX];
+	struct str item = STR("{}");
+	struct store_append ap = {
+		.bot = s.bot.id,
+		.turn = s.turn.id,
+		.items = &item,
+		.item_count = 1,
+		.calls = calls,
+		.call_count = CALLS_MAX,
+	};
+	struct gate gates[BOT_GATES_MAX];
+	struct error err = ERROR_INIT;
+	int64_t node;
+
+	(void)state;
+	for (size_t i = 0; i < BOT_GATES_MAX; i++) {
+		char *tag = arena_alloc(&b->a, GATE_TAG_MAX_BYTES);
+
+		memset(tag, (int)('a' + i), GATE_TAG_MAX_BYTES);
+		gates[i] = (struct gate){
+			.tag = {tag, GATE_TAG_MAX_BYTES},
+                          .expire_ms = GATE_EXPIRE_MAX_MS
+                };
+	}
+	for (size_t i = 0; i < CALLS_MAX; i++) {
+		char *id = arena_alloc(&b->a, STORE_CALL_NAME_MAX_BYTES + 1);
+
+		memset(id, 1, STORE_CALL_NAME_MAX_BYTES + 1);
+		id[0] = (char)('0' + i);
+		calls[i] = (struct store_call){
+			.call_id = {id, STORE_CALL_NAME_MAX_BYTES},
+			.name = {id, STORE_CALL_NAME_MAX_BYTES},
+			.arguments = STR("{}"),
+			.gates = gates,
+			.gate_count = BOT_GATES_MAX,
+		};
+	}
+	calls[9].call_id.len++;
+	assert_fails(try_append(b, &ap, &node, &err), &err, STORE_CALL_INVALID);
+	calls[9].call_id.len = 0;
+	assert_fails(try_append(b, &ap, &node, &err), &err, STORE_CALL_INVALID);
+	calls[9].call_id.len = STORE_CALL_NAME_MAX_BYTES;
+	calls[9].name.len++;
+	assert_fails(try_append(b, &ap, &node, &err), &err, STORE_CALL_INVALID);
+	calls[9].name.len--;
+	assert_ok(try_append(b, &ap, &node, &err), &err);
+	bench_reopen(b);
+	assert_int_equal(b->recovery.interrupted_turns, 1);
+	assert_int_equal(get_bot(b, s.bot.id).head, 2 + CALLS_MAX);
+}
+
 /* Models there are that count from call_0 in every response. */
 static void an_id_may_come_again_in_a_later_round(void **state)
 {
@@ -463,6 +519,7 @@ int main(void)
 		cmocka_unit_test(announces_again_under_a_new_number),
 		cmocka_unit_test(shows_the_first_characters_of_long_arguments),
 		cmocka_unit_test(refuses_one_id_for_two_calls_under_way),
+		cmocka_unit_test(a_round_at_its_limits_can_be_recorded_and_ended),
 		cmocka_unit_test(an_id_may_come_again_in_a_later_round),
 		cmocka_unit_test(refuses_steps_out_of_order),
 		cmocka_unit_test(keeps_artifacts_byte_for_byte),
