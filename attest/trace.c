@@ -93,7 +93,7 @@ static void unreadable(const struct reading *r) __attribute__((noreturn));
 static void unreadable(const struct reading *r)
 {
 	attest_broken(r->t, "attest: strace wrote a line that is not understood: %.*s",
-		(int)str_cut(r->line, 300).len, r->line.p);
+		(int)str_cut(r->line, 900).len, r->line.p);
 }
 
 static struct str from(struct str s, size_t at)
@@ -128,6 +128,14 @@ static pid_t take_thread(const struct reading *r, struct str *rest)
 	return (pid_t)id;
 }
 
+/* text_u64 refuses zeros in front. */
+static struct str without_zeros(struct str s)
+{
+	while (s.len > 1 && s.p[0] == '0')
+		s = from(s, 1);
+	return s;
+}
+
 /* SECONDS.MICROSECONDS */
 static int64_t take_time(const struct reading *r, struct str *rest)
 {
@@ -136,7 +144,7 @@ static int64_t take_time(const struct reading *r, struct str *rest)
 
 	if (!str_next(&word, '.', &seconds) ||
 		text_u64(seconds, 1ULL << 40, "time", &s, NULL) < 0 ||
-		text_u64(str_cut(word, 6), UINT64_MAX, "time", &us, NULL) < 0)
+		text_u64(without_zeros(word), 999999, "time", &us, NULL) < 0)
 		unreadable(r);
 	return (int64_t)(s * 1000000 + us);
 }
@@ -181,9 +189,8 @@ static int64_t read_value(const struct reading *r, struct str after)
 	negative = word.len > 0 && word.p[0] == '-';
 	if (negative)
 		word = from(word, 1);
-	while (word.len > 1 && word.p[0] == '0')
-		word = from(word, 1); /* octal, as of umask: see `after` */
-	if (text_u64(word, INT64_MAX, "value", &number, NULL) < 0)
+	/* octal, as of umask: see `after` */
+	if (text_u64(without_zeros(word), INT64_MAX, "value", &number, NULL) < 0)
 		unreadable(r);
 	return negative ? -(int64_t)number : (int64_t)number;
 }
@@ -303,6 +310,12 @@ struct trace trace_read(struct attest *t, const char *file)
 bool trace_names(const struct trace_call *c, const char *name)
 {
 	return strcmp(c->name, name) == 0;
+}
+
+bool trace_makes_thread(const struct trace_call *c)
+{
+	return trace_names(c, "clone") || trace_names(c, "clone3") || trace_names(c, "fork") ||
+	       trace_names(c, "vfork");
 }
 
 bool trace_has(const struct trace_call *c, const char *needle)
