@@ -33,6 +33,8 @@ enum turn_event {
 	EV_MODEL_FAILED,
 	EV_COMMITTED,
 	EV_COMMITTED_STOP, /* committed, and somebody asked to stop meanwhile */
+	EV_COMMIT_FAILED,  /* refused for good: it says something the store will never take */
+	EV_LOST,           /* not even the outcome could be recorded */
 	EV_CLEAR,          /* the call may run */
 	EV_UNANNOUNCED,    /* the call needs verdicts nobody was asked for */
 	EV_HELD,           /* the call waits for verdicts */

@@ -76,12 +76,30 @@ static void retry_later(struct live_turn *t)
 	loop_timer_set(t->timer, t->backoff_ms);
 }
 
+/* Refused for good: the turn fails with it, or, when that was its outcome already, is let go. The
+ * next start of the daemon then finds it running and says so. */
+static void job_failed(struct live_turn *t, const struct error *err)
+{
+	bool lost = t->state == TURN_ENDING && t->fault.kind;
+
+	log_event(LOG_ERROR, "turn.store_failed", LOG_I64("turn", t->info.id),
+		LOG_CSTR("state", turn_state_name(t->state)), LOG_ERR(err));
+	t->job_pending = false;
+	if (!t->fault.kind)
+		t->fault = *err;
+	live_step(t, lost ? EV_LOST : EV_COMMIT_FAILED);
+}
+
 static void on_job(void *arg, int rc, const struct error *err)
 {
 	struct live_turn *t = arg;
 
 	if (t->abandoned)
 		return;
+	if (rc < 0 && !error_is(err, &DB_ERROR)) {
+		job_failed(t, err);
+		return;
+	}
 	if (rc < 0) {
 		log_event(LOG_WARN, "turn.store_refused", LOG_I64("turn", t->info.id),
 			LOG_CSTR("state", turn_state_name(t->state)), LOG_ERR(err));

@@ -9,6 +9,7 @@
 static const struct error_kind ROUND_LIMIT = {"round_limit", ERROR_CLASS_LIMIT};
 static const struct error_kind OUTPUT_LIMIT = {"output_limit", ERROR_CLASS_LIMIT};
 static const struct error_kind DUPLICATE_CALL = {"provider_duplicate_call", ERROR_CLASS_IO};
+static const struct error_kind INVALID_CALL = {"provider_invalid_call", ERROR_CLASS_IO};
 
 /* A read of the context: in memory of its own, since the turn may end before it comes back. */
 struct context {
@@ -115,6 +116,11 @@ static struct str keep_round(struct live_turn *t, struct str s)
 	return s.p ? (struct str){arena_strndup(&t->round, s.p, s.len), s.len} : s;
 }
 
+static bool fits_name(struct str s)
+{
+	return s.len > 0 && s.len <= STORE_CALL_NAME_MAX_BYTES;
+}
+
 static int check_reply(const struct provider_reply *r, struct error *err)
 {
 	size_t bytes = 0;
@@ -128,8 +134,10 @@ static int check_reply(const struct provider_reply *r, struct error *err)
 		return error_set(err, &OUTPUT_LIMIT, "the reply has %zu bytes, %d are the limit",
 			bytes, PROVIDER_OUTPUT_MAX_BYTES);
 	for (size_t i = 0; i < r->call_count; i++) {
-		if (r->calls[i].call_id.len == 0)
-			return error_set(err, &DUPLICATE_CALL, "call %zu has no id", i);
+		if (!fits_name(r->calls[i].call_id) || !fits_name(r->calls[i].name))
+			return error_set(err, &INVALID_CALL,
+				"call %zu: its id and name must have 1 to %d bytes", i,
+				STORE_CALL_NAME_MAX_BYTES);
 		for (size_t k = 0; k < i; k++) {
 			if (str_eq(r->calls[i].call_id, r->calls[k].call_id))
 				return error_set(err, &DUPLICATE_CALL, "two calls have one id");

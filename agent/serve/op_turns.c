@@ -117,6 +117,19 @@ static int check_names(struct request *r, const struct submit_args *args, struct
 	return 0;
 }
 
+/* What the sandbox confines works in a folder. */
+static const char *const *confined_tools(struct request *r)
+{
+	const char **names = arena_alloc(&r->arena, (BOT_TOOLS_MAX + 1) * sizeof(*names));
+	size_t count = 0;
+
+	for (size_t i = 0; tool_table[i] && count < BOT_TOOLS_MAX; i++) {
+		if (tool_table[i]->confined)
+			names[count++] = tool_table[i]->name;
+	}
+	return names;
+}
+
 static int prepare_submit(
 	struct request *r, const struct submit_args *args, struct submit_work *w, struct error *err)
 {
@@ -141,6 +154,7 @@ static int prepare_submit(
 	s->from_turn = args->from.turn;
 	s->pending_max = r->d->o->max_pending;
 	s->pending_max_bytes = r->d->o->max_pending_bytes;
+	s->workspace_tools = confined_tools(r);
 	s->user_item = live_user_item;
 	return 0;
 }
