@@ -36,6 +36,8 @@ struct trace trace_read(struct attest *t, const char *file);
 
 /* One of the process's own threads made the call, not a child. */
 bool trace_is_of(const struct trace *tr, const struct trace_call *c, pid_t process);
+/* One of the calls that make threads and processes, which stand in every trace. */
+bool trace_makes_thread(const struct trace_call *c);
 bool trace_names(const struct trace_call *c, const char *name);
 bool trace_has(const struct trace_call *c, const char *needle); /* in its arguments */
 /* The index of the first call of that name at or after `from` whose arguments hold the needle
