@@ -81,7 +81,7 @@ void attest_lacks(struct attest *t, const char *what, struct str text, const cha
 const char *attest_home(
 	struct attest *t); /* private, 0700, below /var/tmp; HOME of what is started */
 const char *attest_outside(struct attest *t); /* a folder below /var/tmp that no bot may write */
-const char *attest_tmp(struct attest *t); /* a folder below /tmp, which every bot may write */
+const char *attest_tmp(struct attest *t);     /* a folder below /tmp, which every bot may write */
 const char *attest_bin(const char *program);  /* path of agent, consort-write … */
 struct arena *attest_arena(struct attest *t); /* freed with the case */
 char *attest_path(struct attest *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

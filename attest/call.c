@@ -91,6 +91,22 @@ static char *quoted(struct attest *t, const char *s)
 	return kept;
 }
 
+int64_t attest_last_turn(struct attest *t, struct attest_daemon *d, const char *bot)
+{
+	const struct json *turns = attest_call(
+		t, d->client, "\"op\":\"turns\",\"bot\":\"%s\",\"limit\":256", bot);
+	int64_t last = 0;
+
+	json_for_each (turn, turns) {
+		int64_t id = 0;
+
+		must(json_i64(json_get(turn, "turn"), &id) == 0);
+		last = id > last ? id : last;
+	}
+	attest_true(t, last > 0, "%s has no turn", bot);
+	return last;
+}
+
 /* Every tool that the daemon says it has. */
 static char *all_tools(struct attest *t, struct client *c)
 {
@@ -104,10 +120,21 @@ static char *all_tools(struct attest *t, struct client *c)
 	return kept;
 }
 
+/* Whether the members `more` have this one (a gate's tools are not a bot's). */
+static bool names_member(struct attest *t, const char *more, const char *name)
+{
+	const struct json *object = NULL;
+	struct error err = ERROR_INIT;
+
+	if (json_parse(&t->arena, str_from(attest_path(t, "{%s}", more)), &object, &err) < 0)
+		attest_broken(t, "attest: %s: %s", more, err.text);
+	return json_get(object, name) != NULL;
+}
+
 int64_t attest_bot(struct attest *t, struct attest_daemon *d, const char *name, const char *more)
 {
-	bool placed = strstr(more, "\"workspace\"") != NULL;
-	bool tooled = strstr(more, "\"tools\"") != NULL;
+	bool placed = names_member(t, more, "workspace");
+	bool tooled = names_member(t, more, "tools");
 	const struct json *record;
 	int64_t id = 0;
 

@@ -125,6 +125,14 @@ struct client *attest_connect(struct attest *t, const char *socket)
 	return c;
 }
 
+void attest_disconnect(struct attest *t, struct attest_daemon *d)
+{
+	for (size_t i = 0; i < t->client_count; i++)
+		client_free(t->clients[i]);
+	t->client_count = 0;
+	d->client = NULL;
+}
+
 void attest_daemon_kill(struct attest *t, struct attest_daemon *d)
 {
 	(void)t;

@@ -2,9 +2,11 @@
 #include "attest/raw.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -123,4 +125,34 @@ const struct json *raw_json(struct attest *t, struct raw *r)
 		attest_broken(t, "the daemon sent a line that is not JSON (%s): %.*s", err.text,
 			(int)str_cut(line, 300).len, line.p);
 	return value;
+}
+
+bool raw_is_socket(struct attest *t, void *path)
+{
+	struct stat st;
+
+	(void)t;
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int raw_tcp_listener(struct attest *t, int *ret_port)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+		listen(fd, 16) < 0 || getsockname(fd, (struct sockaddr *)&addr, &len) < 0)
+		attest_broken(t, "attest: no listener on loopback: %s", strerror(errno));
+	*ret_port = ntohs(addr.sin_port);
+	return fd;
+}
+
+bool raw_tcp_called(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	os_close(fd);
+	return fd >= 0;
 }

@@ -16,4 +16,11 @@ bool raw_line(struct attest *t, struct raw *r, struct str *ret);
 const struct json *raw_json(struct attest *t, struct raw *r);
 void raw_close(struct raw *r);
 
+/* attest_until's: the path (the argument) is a socket. */
+bool raw_is_socket(struct attest *t, void *path);
+/* A listener of the case itself on a free port of 127.0.0.1, and whether somebody connected to it.
+ */
+int raw_tcp_listener(struct attest *t, int *ret_port);
+bool raw_tcp_called(int listener);
+
 #endif
