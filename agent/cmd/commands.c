@@ -2,6 +2,8 @@
 #include "agent/cmd/commands.h"
 
 const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
+	&cmd_run,
+	&cmd_follow,
 	&cmd_ls,
 	&cmd_start,
 	&cmd_stats,

@@ -6,10 +6,12 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 5 };
+enum { AGENT_COMMANDS = 7 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
+extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_follow;
 extern const struct cli_command cmd_ls;
 extern const struct cli_command cmd_start;
 extern const struct cli_command cmd_stats;

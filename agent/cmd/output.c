@@ -43,6 +43,19 @@ void output_json(const struct json *value)
 	output_buf(&b);
 }
 
+void output_member(const char *name, const struct json *value)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(JSON_LINE_MAX_BYTES);
+	struct json_out j = JSON_OUT(&b);
+
+	json_open(&j, '{');
+	json_put(&j, name, value);
+	json_close(&j, '}');
+	(void)buf_putc(&b, '\n');
+	must(!b.full);
+	output_buf(&b);
+}
+
 void output_flush(void)
 {
 	if (!failed)

@@ -12,6 +12,8 @@ void output_text(struct str s);
 void output_buf(struct buf *b); /* and clears it */
 /* One line of JSON. */
 void output_json(const struct json *value);
+/* {"NAME":VALUE} and a newline. */
+void output_member(const char *name, const struct json *value);
 void output_flush(void);
 bool output_failed(void);
 /* Flushes; `status`, or CLI_FAILED with a message when something could not be written. */

@@ -1,0 +1,11 @@
+#ifndef AGENT_CMD_INTERRUPTS_H
+#define AGENT_CMD_INTERRUPTS_H
+/* SIGINT as something to wait for, so that Ctrl-C can mean "stop the turn" first. */
+#include "error/error.h"
+
+/* From here on SIGINT does not end the process but makes *ret_fd readable. */
+int interrupts_open(int *ret_fd, struct error *err);
+/* How many came. */
+int interrupts_take(int fd);
+
+#endif
