@@ -13,7 +13,7 @@
 const struct error_kind CLIENT_UNSAFE_DIR = {"unsafe_socket_directory", ERROR_CLASS_DENIED};
 
 /* A bot's socket is SOCKET.d/ID, and an id has at most 19 digits. */
-static const char bot_socket_suffix[] = ".d/9223372036854775807";
+enum { BOT_SOCKET_SUFFIX_BYTES = sizeof(".d/9223372036854775807") }; /* with the NUL */
 
 int client_store_path(const char *given, char **ret, struct error *err)
 {
@@ -53,7 +53,7 @@ char *client_socket_path(const char *store)
 	unsigned char hash[16];
 	char hex[33];
 
-	if (strlen(store) + strlen(".sock") + sizeof(bot_socket_suffix) <= os_socket_path_max())
+	if (strlen(store) + strlen(".sock") + BOT_SOCKET_SUFFIX_BYTES <= os_socket_path_max())
 		return xasprintf("%s.sock", store);
 	dir = fallback_dir();
 	fnv128(store, hash);
