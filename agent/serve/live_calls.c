@@ -90,26 +90,15 @@ void live_plan_call(struct live_turn *t, struct live_call *c)
 	require_verdicts(t, c, &j);
 }
 
-/* What was judged has to be what would run now: a path that leads elsewhere since is refused. */
-static bool same_judgement(const struct tool_judgement *a, const struct tool_judgement *b)
-{
-	if (a->reach != b->reach || a->path_count != b->path_count)
-		return false;
-	for (size_t i = 0; i < a->path_count; i++) {
-		if (!str_eq(a->paths[i], b->paths[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Judged again when its turn comes, since an earlier call may have changed where it leads. */
+/* Judged again when its turn comes, since an earlier call may have changed where it leads. What a
+ * verdict was asked for has to be what would run now. */
 static enum turn_event look_again(struct live_turn *t, struct live_call *c)
 {
 	struct tool_judgement now;
 
 	if (judge(t, c, &now, &c->refusal) < 0)
 		return EV_REFUSED;
-	if (c->required && !same_judgement(&c->judged, &now)) {
+	if (c->required && !tool_judgement_same(&c->judged, &now)) {
 		(void)error_set(&c->refusal, &GUARD_CHANGED,
 			"what the call would touch has changed since its verdict was asked for");
 		return EV_REFUSED;
@@ -450,8 +439,10 @@ void live_commit_unrun(struct live_turn *t)
 
 struct str live_user_item(struct arena *a, const struct store_turn *turn)
 {
+	struct str text = turn->prompt;
+
 	if (turn->from_bot.p)
-		return item_from_bot(
+		text = item_from_bot(
 			a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
-	return item_user(a, turn->prompt);
+	return item_user(a, text);
 }
