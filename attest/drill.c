@@ -161,6 +161,43 @@ void drill_start(struct drill *r, const struct attest_start *s)
 	r->d = attest_daemon_start(r->t, &start);
 }
 
+void drill_start_cli(struct drill *r)
+{
+	const char *home = attest_home(r->t);
+	struct attest_daemon *d = arena_alloc(&r->t->arena, sizeof(*d));
+	struct attest_start start = {0};
+	const char *argv[] = {attest_path(r->t, "%s", attest_bin("agent")), "start", "--provider",
+		attest_path(r->t, "drill=rehearsal,%s/drill.jsonl", home), NULL};
+	struct attest_ran ran;
+
+	drill_script(r, &start);
+	attest_write(r->t, attest_path(r->t, "%s/drill.jsonl", home), start.script);
+	ran = attest_run(r->t, argv, NULL);
+	attest_true(r->t, ran.status == 0, "agent start: " STR_FMT, STR_ARG(ran.err));
+	*d = (struct attest_daemon){
+		.home = attest_path(r->t, "%s", home),
+		.store = attest_path(r->t, "%s/.agent/state.sqlite", home),
+		.socket = attest_path(r->t, "%s/.agent/state.sqlite.sock", home),
+		.log = attest_path(r->t, "%s/.agent/state.sqlite.log", home),
+		.workspace = attest_path(r->t, "%s/ws", home),
+	};
+	attest_write(r->t, attest_path(r->t, "%s/.keep", d->workspace), "");
+	d->client = attest_connect(r->t, d->socket);
+	r->d = d;
+}
+
+struct str drill_arguments(struct drill *r)
+{
+	struct str line;
+	int64_t pid = 0;
+
+	must(json_i64(json_get(client_ready(r->d->client), "pid"), &pid) == 0);
+	line = attest_read(r->t, attest_path(r->t, "/proc/%lld/cmdline", (long long)pid));
+	for (char *p = (char *)line.p; p < line.p + line.len; p++)
+		*p = *p ? *p : ' '; /* a copy of ours */
+	return line;
+}
+
 void drill_again(struct drill *r, const struct attest_start *s)
 {
 	struct attest_start start = s ? *s : (struct attest_start){0};

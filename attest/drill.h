@@ -39,6 +39,10 @@ int drill_patch(struct drill *r, const char *path, const char *line);
 void drill_script(struct drill *r, struct attest_start *s);
 /* `s` may be NULL; its script is the drill's. */
 void drill_start(struct drill *r, const struct attest_start *s);
+/* As a person does: by `agent start` in the case's home, with the provider as its one flag. */
+void drill_start_cli(struct drill *r);
+/* The arguments of the daemon's process, a blank between them. */
+struct str drill_arguments(struct drill *r);
 /* The same with the store of the daemon that was there before. */
 void drill_again(struct drill *r, const struct attest_start *s);
 

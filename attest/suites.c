@@ -11,10 +11,13 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_reach,
 	attest_agent_sandbox,
 	attest_agent_filter,
+	attest_agent_unavailable,
+	attest_agent_walls,
 	attest_agent_protected,
 	attest_agent_writes,
 	attest_agent_gates,
 	attest_agent_secrets,
+	attest_agent_leaks,
 	attest_agent_release,
 	NULL,
 };

@@ -21,10 +21,13 @@ extern const struct attest_case attest_agent_processes[];
 extern const struct attest_case attest_agent_reach[];
 extern const struct attest_case attest_agent_sandbox[];
 extern const struct attest_case attest_agent_filter[];
+extern const struct attest_case attest_agent_unavailable[];
+extern const struct attest_case attest_agent_walls[];
 extern const struct attest_case attest_agent_protected[];
 extern const struct attest_case attest_agent_writes[];
 extern const struct attest_case attest_agent_gates[];
 extern const struct attest_case attest_agent_secrets[];
+extern const struct attest_case attest_agent_leaks[];
 extern const struct attest_case attest_agent_release[];
 
 #endif
