@@ -37,8 +37,8 @@ struct item {
 /* Reads a stored item. */
 int item_read(struct arena *a, struct str json, struct item *ret, struct error *err);
 
-/* The line that stands before a message of another bot (spec 9, AG-207): "[message from bot NAME (id N),
- * turn T]\n". */
+/* A message of another bot with the line that names it before its text (spec 9, AG-207): "[message from
+ * bot NAME (id N), turn T]\n…". It is the text of a user item, not an item. */
 struct str item_from_bot(struct arena *a, struct str name, int64_t id, int64_t turn, struct str text);
 
 #endif
