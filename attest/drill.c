@@ -316,7 +316,9 @@ static bool kernel_refused(struct str said)
 	static const char *const words[] = {"Read-only file system", "Permission denied",
 		"Operation not permitted", "Device or resource busy", "Invalid cross-device link",
 		"EROFS", "EACCES", "EPERM", "EBUSY", "EXDEV", "ECONNREFUSED",
-		"Address already in use", "EADDRINUSE", "Not a directory", "ENOTDIR"};
+		"Address already in use", "EADDRINUSE",
+		/* a placeholder where a protected name is missing */
+		"File exists", "cannot overwrite directory", "Not a directory", "ENOTDIR"};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (str_find(said, str_from(words[i]), 0) >= 0)
