@@ -121,6 +121,7 @@ static char short_escape(char c)
 
 struct json_style {
 	bool ascii, slash, upper; /* \uXXXX for all that is not ASCII; \/; digits A to F */
+	const char *hex;          /* ASCII that need not be escaped, or has a shorter escape */
 };
 
 /* One character that is not ASCII as \uXXXX, two of them past U+FFFF; returns its length. */
@@ -152,15 +153,14 @@ static void spell_json(struct spelling *to, struct str value, const struct json_
 			i += put_point(to, value, i, style->upper);
 			continue;
 		}
+		i++;
+		if (is_in(c, style->hex) || ((unsigned char)c < 0x20 && !escape)) {
+			put_hex(to, "\\u", (unsigned char)c, 4, style->upper);
+			continue;
+		}
 		if (c == '"' || c == '\\' || (c == '/' && style->slash))
 			put(to, "\\", 1);
-		if (escape)
-			put(to, (const char[]){'\\', escape}, 2);
-		else if ((unsigned char)c < 0x20 || c == 0x7f)
-			put_hex(to, "\\u", (unsigned char)c, 4, style->upper);
-		else
-			put(to, &c, 1);
-		i++;
+		put(to, escape ? (const char[]){'\\', escape} : &c, escape ? 2 : 1);
 	}
 }
 
@@ -220,10 +220,14 @@ static void spell_ansi(struct spelling *to, struct str value)
 	}
 }
 
+/* RFC 8259 lets DEL stand as it is, and so do most writers; jq escapes it. Go escapes what HTML
+ * would read, before 1.22 \b and \f by number; .NET what might harm anywhere. */
 static void add_json(struct secret_set *s, struct spelling *to, struct str value)
 {
-	for (int i = 0; i < 8; i++) {
-		struct json_style style = {.ascii = i & 1, .slash = i & 2, .upper = i & 4};
+	static const char *const hex[] = {"", "\x7f", "<>&", "<>&\b\f", "\"&'+<>`\x7f"};
+
+	for (size_t i = 0; i < 8 * ARRAY_LEN(hex); i++) {
+		struct json_style style = {i & 1, i & 2, i & 4, hex[i / 8]};
 
 		to->len = 0;
 		spell_json(to, value, &style);

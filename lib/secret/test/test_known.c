@@ -69,6 +69,37 @@ static void other_spellings_are_replaced(void **state)
 	becomes(set, "$'p\"q\\'r/s\\\\t u+v\xc3\xa9\xf0\x9f\x98\x80\\n$w'", "$'[REDACTED]'");
 }
 
+/* What JSON's writers may leave as it is, and some do not. */
+static void json_of_every_writer(void **state)
+{
+	static const struct {
+		const char *name, *spelling;
+	} rows[] = {
+		{"as it is",                  "ab\"$cd\x7f/<&+>'\b\xc3\xa9"                     },
+		{"DEL as it is",              "ab\\\"$cd\x7f/<&+>'\\b\xc3\xa9"                  },
+		{"DEL and ASCII",             "ab\\\"$cd\x7f/<&+>'\\b\\u00e9"                   },
+		{"DEL and slashes, as PHP",   "ab\\\"$cd\x7f\\/<&+>'\\b\\u00e9"                 },
+		{"DEL by number, as jq",      "ab\\\"$cd\\u007f/<&+>'\\b\xc3\xa9"               },
+		{"DEL by number, upper case", "ab\\\"$cd\\u007F/<&+>'\\b\\u00E9"                },
+		{"fit for HTML, as Go",       "ab\\\"$cd\x7f/\\u003c\\u0026+\\u003e'\\b\xc3\xa9"},
+		{"fit for HTML, as older Go",
+                 "ab\\\"$cd\x7f/\\u003c\\u0026+\\u003e'\\u0008\xc3\xa9"                         },
+		{"fit for anything, as .NET",
+                 "ab\\u0022$cd\\u007F/\\u003C\\u0026\\u002B\\u003E\\u0027\\b\\u00E9"            },
+	};
+	_cleanup_(set) struct secret_set *set = secret_set_new();
+
+	(void)state;
+	secret_set_add(set, str_from(rows[0].spelling));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(mem) char *text = xasprintf(
+			"{\"%s\":\"%s\"}", rows[i].name, rows[i].spelling);
+		_cleanup_(mem) char *want = xasprintf("{\"%s\":\"[REDACTED]\"}", rows[i].name);
+
+		becomes(set, text, want);
+	}
+}
+
 static void short_values_are_left_out_and_edges_trimmed(void **state)
 {
 	_cleanup_(set) struct secret_set *set = secret_set_new();
@@ -225,6 +256,7 @@ int main(void)
 		cmocka_unit_test(exact_values_are_replaced),
 		cmocka_unit_test(overlaps_and_prefixes),
 		cmocka_unit_test(other_spellings_are_replaced),
+		cmocka_unit_test(json_of_every_writer),
 		cmocka_unit_test(short_values_are_left_out_and_edges_trimmed),
 		cmocka_unit_test(encoded_copies_pass),
 		cmocka_unit_test(same_as_a_simple_search),
