@@ -1,6 +1,7 @@
 /* Live turns: the context, the model's answer, and its commit. */
 #include "agent/serve/live.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/serve/daemon.h"
@@ -187,10 +188,23 @@ static void model_done(void *arg, const struct provider_reply *r)
 	live_step(t, r->call_count > 0 ? EV_REPLY_CALLS : EV_REPLY_FINAL);
 }
 
+/* A service's words may repeat the key it was given (AG-187): the detail goes to the store, to
+ * events and to clients. */
+static void keep_fault(struct live_turn *t, const struct error *err)
+{
+	_cleanup_(buf) struct buf clean = BUF_INIT(8 * ERROR_TEXT_MAX);
+	struct str text = STR("(the detail is withheld)");
+
+	if (secret_redact(t->d->secrets, str_from(err->text), &clean) == 0)
+		text = str_cut(buf_str(&clean), sizeof(t->fault.text) - 1);
+	t->fault = *err;
+	(void)snprintf(t->fault.text, sizeof(t->fault.text), STR_FMT, STR_ARG(text)); /* fits */
+}
+
 static void fail_model(struct live_turn *t, const struct error *err)
 {
 	t->call = NULL;
-	t->fault = *err;
+	keep_fault(t, err);
 	/* a family may make its kinds up as it goes (rehearsal): keep the code itself */
 	t->fault_code = str_from(
 		arena_strndup(&t->arena, error_code(err), strlen(error_code(err))));
