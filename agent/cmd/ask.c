@@ -72,6 +72,14 @@ int ask_send(struct ask *a, struct client *c, int64_t *ret_id, struct error *err
 	return rc;
 }
 
+const struct json *ask_list(const struct json *value, const char *name)
+{
+	static const struct json none = {.type = JSON_ARRAY};
+	const struct json *list = name ? json_get(value, name) : value;
+
+	return list && list->type == JSON_ARRAY ? list : &none;
+}
+
 const char *ask_code(const struct client *c, const struct error *err)
 {
 	return c && error_is(err, &CLIENT_REMOTE) ? client_remote_code(c) : error_code(err);

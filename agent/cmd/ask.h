@@ -29,6 +29,9 @@ int ask_wait(struct ask *a, struct client *c, void (*event)(void *arg, const str
 /* Sends and does not wait. */
 int ask_send(struct ask *a, struct client *c, int64_t *ret_id, struct error *err);
 
+/* The array of that name; an empty one where there is none. With a NULL name the value itself. */
+const struct json *ask_list(const struct json *value, const char *name);
+
 /* The code as the daemon or this program has it. */
 const char *ask_code(const struct client *c, const struct error *err);
 /* "agent COMMAND: CODE: detail" on stderr; CLI_FAILED. `c` may be NULL. */

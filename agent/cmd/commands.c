@@ -4,7 +4,13 @@
 const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_run,
 	&cmd_follow,
+	&cmd_interrupt,
 	&cmd_ls,
+	&cmd_turns,
+	&cmd_result,
+	&cmd_wait,
+	&cmd_approvals,
+	&cmd_answer,
 	&cmd_start,
 	&cmd_stats,
 	&cmd_shutdown,
@@ -12,4 +18,13 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 };
 
 const char agent_footer[] =
-	"Without --store the store is ~/.agent/state.sqlite, and its socket lies beside it.\n";
+	"Environment:\n"
+	"  AGENT_STORE     the store, without --store\n"
+	"  AGENT_SOCKET    the daemon's socket, without --socket and --store\n"
+	"  AGENT_PROVIDER  model providers of a daemon that is started, separated by blanks\n"
+	"  AGENT_MODEL     the model of a new bot\n"
+	"  AGENT_APPROVAL  full, manual or auto, for a new bot\n"
+	"  AGENT_DELIVERY  reject or queue, for run\n"
+	"  NO_COLOR        no colours, whatever it is\n"
+	"\n"
+	"Without them the store is ~/.agent/state.sqlite, and its socket lies beside it.\n";

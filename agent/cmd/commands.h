@@ -6,13 +6,19 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 7 };
+enum { AGENT_COMMANDS = 13 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_follow;
+extern const struct cli_command cmd_interrupt;
 extern const struct cli_command cmd_ls;
+extern const struct cli_command cmd_turns;
+extern const struct cli_command cmd_result;
+extern const struct cli_command cmd_wait;
+extern const struct cli_command cmd_approvals;
+extern const struct cli_command cmd_answer;
 extern const struct cli_command cmd_start;
 extern const struct cli_command cmd_stats;
 extern const struct cli_command cmd_shutdown;

@@ -91,7 +91,7 @@ static int run(void *options, char **args, int count)
 		return cli_usage("follow", "needs --bot NAME or --all");
 	if (caller_in_tool_shell())
 		return caller_refused("follow", "wait for events");
-	if (connect_open(&o->place, NULL, CONNECT_ONLY, &c, &err) < 0)
+	if (connect_open(&o->place, NULL, CONNECT_EXISTING, &c, &err) < 0)
 		return ask_failed("follow", c.client, &err);
 	watch_init(&w, "follow", &c, &o->place, o->pretty);
 	status = follow(o, &w);

@@ -42,7 +42,7 @@ static int add_pages(struct client *c, struct listing *l, struct error *err)
 			json_put_cstr(&a.j, "after", after);
 		if (ask_call(&a, c, &page, err) < 0)
 			return -1;
-		json_for_each (bot, json_get(page, "bots"))
+		json_for_each (bot, ask_list(page, "bots"))
 			listing_add(l, bot);
 		next = json_str(json_get(page, "next_after"));
 		if (!next.p)

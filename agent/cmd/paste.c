@@ -136,7 +136,7 @@ void paste_init(
 {
 	_cleanup_(mem) char *value = NULL;
 
-	p->program = program_name();
+	*p = (struct paste){.program = program_name()};
 	if (place->socket || (!place->store && getenv("AGENT_SOCKET"))) {
 		value = quoted(socket);
 		p->place = xasprintf(" --socket %s", value);
@@ -152,7 +152,7 @@ void paste_release(struct paste *p)
 {
 	free(p->program);
 	free(p->place);
-	*p = (struct paste){NULL, NULL};
+	*p = (struct paste){.program = NULL};
 }
 
 /* A value that starts with a dash needs '='. */
@@ -184,7 +184,7 @@ void paste_follow(struct buf *to, const struct paste *p, struct str bot, int64_t
 		begin(to, p, "follow", bot);
 	else
 		(void)buf_printf(to, "%s follow%s --all", p->program, p->place);
-	(void)buf_printf(to, " --after %" PRId64, after);
+	(void)buf_printf(to, " --after %" PRId64 "%s", after, p->pretty ? " --pretty" : "");
 }
 
 void paste_result(struct buf *to, const struct paste *p, struct str bot, int64_t turn)
@@ -196,5 +196,5 @@ void paste_result(struct buf *to, const struct paste *p, struct str bot, int64_t
 void paste_continue(struct buf *to, const struct paste *p, struct str bot)
 {
 	begin(to, p, "run", bot);
-	(void)buf_puts(to, " ...");
+	(void)buf_puts(to, p->pretty ? " --pretty ..." : " ...");
 }

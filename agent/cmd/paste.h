@@ -12,6 +12,7 @@
 /* How this program and its daemon are named in another shell. */
 struct paste {
 	char *program; /* "agent" where PATH leads to it, else its path; quoted */
+	bool pretty;   /* what is followed is shown for people */
 	char *place;   /* "" or " --store PATH", " --socket PATH"; quoted */
 };
 void paste_init(

@@ -205,13 +205,33 @@ void render_item(struct render *r, struct str bot, struct str text)
 		put_reply(r, bot, &item);
 }
 
-const struct render_call *render_find(const struct render *r, struct str bot, struct str call_id)
+struct render_call *render_find(struct render *r, struct str bot, struct str call_id)
 {
 	list_for_each (c, &r->calls, struct render_call, in_render) {
 		if (str_is(bot, c->bot) && str_is(call_id, c->call_id))
 			return c;
 	}
 	return NULL;
+}
+
+bool render_is_next(const struct render *r, const struct render_call *c)
+{
+	list_for_each (before, &r->calls, struct render_call, in_render) {
+		if (before == c)
+			break;
+		if (!before->done && strcmp(before->bot, c->bot) == 0)
+			return false;
+	}
+	return true;
+}
+
+bool render_has_open(const struct render *r, struct str bot)
+{
+	list_for_each (c, &r->calls, struct render_call, in_render) {
+		if (!c->done && str_is(bot, c->bot))
+			return true;
+	}
+	return false;
 }
 
 void render_note(struct render *r, const char *format, ...)

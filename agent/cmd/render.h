@@ -35,7 +35,8 @@ struct render_call {
 	struct list in_render;
 	char *bot, *call_id, *name;
 	char *arguments; /* JSON text as the model wrote it, maybe none */
-	bool titled;
+	bool titled, done;
+	int64_t asked; /* the number of the announcement that was shown, 0: none */
 };
 
 void render_init(struct render *r, bool colours);
@@ -50,7 +51,12 @@ void render_delta(struct render *r, struct str text);
 /* A stored item: words that were not shown yet, and the calls it makes; a prompt of somebody. */
 void render_item(struct render *r, struct str bot, struct str item);
 /* NULL when the item was not seen. */
-const struct render_call *render_find(const struct render *r, struct str bot, struct str call_id);
+struct render_call *render_find(struct render *r, struct str bot, struct str call_id);
+/* The calls of its reply that come before it are done, so that it is the next to run. Until then
+ * one of them may fail, and then it is announced anew. */
+bool render_is_next(const struct render *r, const struct render_call *c);
+/* A call of this bot is not done. */
+bool render_has_open(const struct render *r, struct str bot);
 
 /* tool_started: the call and where it runs. */
 void render_started(struct render *r, struct str bot, const struct json *data);

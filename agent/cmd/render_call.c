@@ -93,15 +93,6 @@ static void put_title(struct render *r, struct str name, struct str arguments)
 	style_put(&r->out, r->colours, STYLE_BOLD, subject.len ? subject.data : "");
 }
 
-static struct render_call *find(struct render *r, struct str bot, struct str call_id)
-{
-	list_for_each (c, &r->calls, struct render_call, in_render) {
-		if (str_is(bot, c->bot) && str_is(call_id, c->call_id))
-			return c;
-	}
-	return NULL;
-}
-
 static struct str arguments_of(const struct render_call *c)
 {
 	return str_from(c ? c->arguments : NULL);
@@ -157,7 +148,7 @@ void render_started(struct render *r, struct str bot, const struct json *data)
 {
 	struct str call_id = json_str(json_get(data, "call_id"));
 	struct str name = json_str(json_get(data, "name"));
-	struct render_call *c = find(r, bot, call_id);
+	struct render_call *c = render_find(r, bot, call_id);
 	struct str arguments = c ? arguments_of(c) : json_str(json_get(data, "arguments"));
 
 	put_title(r, name, arguments);
@@ -263,7 +254,7 @@ static void put_denied(struct render *r, const struct json *data, struct str out
 void render_completed(struct render *r, struct str bot, const struct json *data, struct str text)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
-	struct render_call *c = find(r, bot, json_str(json_get(data, "call_id")));
+	struct render_call *c = render_find(r, bot, json_str(json_get(data, "call_id")));
 	struct item item = {
 		.text = {NULL, 0}
         };
@@ -280,6 +271,8 @@ void render_completed(struct render *r, struct str bot, const struct json *data,
 		(void)buf_putc(&r->out, '\n');
 	}
 	r->at = RENDER_LINES;
+	if (c)
+		c->done = true;
 	if (json_is_true(json_get(data, "denied")))
 		put_denied(r, data, item.text);
 	else if (!item.text.p)
@@ -356,7 +349,7 @@ static void put_commands(struct render *r, const struct json *approval, const st
 static struct str asked_arguments(
 	struct render *r, const struct json *approval, struct buf *room, bool *ret_cut)
 {
-	struct render_call *c = find(
+	struct render_call *c = render_find(
 		r, json_str(json_get(approval, "bot")), json_str(json_get(approval, "call_id")));
 	struct json_out j = JSON_OUT(room);
 

@@ -7,6 +7,7 @@
 #include "agent/cmd/commands.h"
 #include "agent/cmd/interrupts.h"
 #include "agent/cmd/newbot.h"
+#include "agent/cmd/outcome.h"
 #include "agent/cmd/output.h"
 #include "agent/cmd/prompt.h"
 #include "agent/cmd/watch.h"
@@ -133,17 +134,6 @@ static int put_turn_settings(struct json_out *j, const struct options *o, struct
 	return 0;
 }
 
-static bool turn_is_over(struct str status)
-{
-	static const char *const over[] = {"completed", "failed", "interrupted", "steered"};
-
-	for (size_t i = 0; i < ARRAY_LEN(over); i++) {
-		if (str_is(status, over[i]))
-			return true;
-	}
-	return false;
-}
-
 static int submit(struct running *r, struct error *err)
 {
 	char made[WORDS_REQUEST_SIZE];
@@ -166,7 +156,7 @@ static int submit(struct running *r, struct error *err)
 	if (json_i64(json_get(result, "turn"), &r->turn) < 0)
 		return error_set(err, &CLIENT_LOST, "the daemon named no turn");
 	handle = json_str(json_get(result, "handle"));
-	r->final = turn_is_over(json_str(json_get(result, "status")));
+	r->final = outcome_is_over(json_str(json_get(result, "status")));
 	if (r->o->detach) {
 		output_text(handle);
 		output_text(STR("\n"));
@@ -249,8 +239,7 @@ static int print_result(struct running *r, struct error *err)
 		return error_is(err, &CLIENT_LOST)
 			       ? watch_lost(r->watch, r->turn, err)
 			       : ask_failed("run", r->watch->stream.client, err);
-	good = str_is(json_str(json_get(result, "status")), "completed") ||
-	       str_is(json_str(json_get(result, "status")), "steered");
+	good = outcome_is_good(result);
 	if (!r->watch->pretty) {
 		output_member("result", result);
 		return good ? CLI_OK : CLI_FAILED;

@@ -21,6 +21,7 @@ void watch_init(struct watch *w, const char *command, const struct connection *c
 	stream_init(&w->stream, c->client);
 	render_init(&w->render, output_colours());
 	paste_init(&w->paste, place, c->store, c->socket);
+	w->paste.pretty = pretty;
 	person_init(&w->person, false);
 }
 
@@ -121,6 +122,56 @@ static int show_started(struct watch *w, const struct stream_event *e, struct er
 	return 0;
 }
 
+static bool announces(const struct json *calls, struct str call_id)
+{
+	json_for_each (call, ask_list(calls, NULL)) {
+		if (str_eq(json_str(json_get(call, "call_id")), call_id))
+			return true;
+	}
+	return false;
+}
+
+/* Whether to ask about it now: `calls` are those that were just announced, or NULL. */
+static bool is_due(struct watch *w, const struct json *approval, const struct json *calls)
+{
+	struct str call_id = json_str(json_get(approval, "call_id"));
+	struct render_call *c = render_find(
+		&w->render, json_str(json_get(approval, "bot")), call_id);
+	int64_t request = 0;
+
+	if (!c)
+		return announces(calls, call_id);
+	if (json_i64(json_get(approval, "request"), &request) < 0 || c->asked == request ||
+		!render_is_next(&w->render, c))
+		return false;
+	c->asked = request;
+	return true;
+}
+
+/* What is asked now, by the daemon's list: an event that is replayed may be long answered. */
+static int show_due(struct watch *w, struct str bot, const struct json *calls, struct error *err)
+{
+	const struct json *result;
+	struct ask a;
+
+	ask_begin(&a, "approvals");
+	json_put_str(&a.j, "bot", bot);
+	if (stream_call(&w->stream, &a, &result, err) < 0)
+		return -1;
+	json_for_each (approval, ask_list(result, "approvals")) {
+		if (!is_due(w, approval, calls))
+			continue;
+		render_asked(
+			&w->render, approval, person_add(&w->person, approval) ? NULL : &w->paste);
+	}
+	return 0;
+}
+
+static int show_requested(struct watch *w, const struct stream_event *e, struct error *err)
+{
+	return show_due(w, e->bot, json_get(e->data, "calls"), err);
+}
+
 static int show_completed(struct watch *w, const struct stream_event *e, struct error *err)
 {
 	_cleanup_(buf) struct buf item = BUF_INIT(ITEM_TEXT_MAX_BYTES);
@@ -129,40 +180,7 @@ static int show_completed(struct watch *w, const struct stream_event *e, struct 
 		return -1;
 	person_forget(&w->person, e->bot, json_str(json_get(e->data, "call_id")));
 	render_completed(&w->render, e->bot, e->data, item_of(&item));
-	return 0;
-}
-
-static bool announces(const struct json *calls, struct str call_id)
-{
-	if (!calls)
-		return false;
-	json_for_each (call, calls) {
-		if (str_eq(json_str(json_get(call, "call_id")), call_id))
-			return true;
-	}
-	return false;
-}
-
-/* What is asked now, by the list: an event that is replayed may be long answered. */
-static int show_requested(struct watch *w, const struct stream_event *e, struct error *err)
-{
-	const struct json *result, *list;
-	struct ask a;
-
-	ask_begin(&a, "approvals");
-	json_put_str(&a.j, "bot", e->bot);
-	if (stream_call(&w->stream, &a, &result, err) < 0)
-		return -1;
-	list = json_get(result, "approvals");
-	if (!list)
-		return 0;
-	json_for_each (approval, list) {
-		if (!announces(json_get(e->data, "calls"), json_str(json_get(approval, "call_id"))))
-			continue;
-		render_asked(
-			&w->render, approval, person_add(&w->person, approval) ? NULL : &w->paste);
-	}
-	return 0;
+	return render_has_open(&w->render, e->bot) ? show_due(w, e->bot, NULL, err) : 0;
 }
 
 static int show_finished(struct watch *w, const struct stream_event *e, struct error *err)
