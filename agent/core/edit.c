@@ -268,9 +268,11 @@ int edit_replace(struct str content, const struct edit *e, struct buf *to, struc
 	if (!e->replace_all && find(v.text, e->old, at + 1) != NO_PLACE)
 		return ambiguous(&v, e->old, err);
 	put_all(&v, e, at, to, &report);
-	if (to->full || to->len > EDIT_FILE_MAX_BYTES)
+	if (to->full || to->len > EDIT_FILE_MAX_BYTES) {
+		buf_clear(to);
 		return error_set(err, &EDIT_TOO_LARGE, "the file would be over %d bytes",
 			EDIT_FILE_MAX_BYTES);
+	}
 	*ret = report;
 	return 0;
 }

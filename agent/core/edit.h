@@ -41,7 +41,8 @@ struct edit {
 	struct str old, new;
 	bool replace_all;
 };
-/* Replaces `old` by `new` in `content`: at the one place where it stands, or at all of them. */
+/* Replaces `old` by `new` in `content`: at the one place where it stands, or at all of them. `to`
+ * is empty before, and after a failure. */
 int edit_replace(struct str content, const struct edit *e, struct buf *to, struct edit_report *ret,
 	struct error *err);
 
@@ -59,7 +60,7 @@ struct patch_op {
 /* Parses the patch text (spec 5.5); operations live in the arena and borrow from the text. */
 int patch_parse(struct arena *a, struct str text, const struct patch_op **ret, size_t *ret_count,
 	struct error *err);
-/* The new content of an updated file. */
+/* The new content of an updated file. `to` is empty before, and after a failure. */
 int patch_apply(const struct patch_op *op, struct str content, struct buf *to,
 	struct edit_report *ret, struct error *err);
 /* Whether an editor may touch this: UTF-8, whatever its line ends. EDIT_NOT_UTF8 says what to use.

@@ -365,7 +365,8 @@ static void write_all(const struct file *f, const struct placed *placed, size_t 
 		to->len -= w.put_end_bytes;
 }
 
-static int apply_text(const struct patch_op *op, struct str text, struct buf *to,
+/* What is before the first line comes with the rest: nothing is written before all is placed. */
+static int apply_text(const struct patch_op *op, struct str before, struct str text, struct buf *to,
 	struct edit_report *report, struct error *err)
 {
 	_cleanup_(mem) struct placed *placed = xcalloc(op->hunk_count, sizeof(*placed));
@@ -378,6 +379,7 @@ static int apply_text(const struct patch_op *op, struct str text, struct buf *to
 		if (place(&f, &placed[i], &from, err) < 0)
 			return -1;
 	}
+	(void)buf_put_str(to, before); /* fullness is looked at in the end */
 	write_all(&f, placed, op->hunk_count, to, report);
 	return 0;
 }
@@ -388,7 +390,7 @@ int patch_apply(const struct patch_op *op, struct str content, struct buf *to,
 	static const struct str mark = {
 		"\xef\xbb\xbf", 3}; /* a byte-order mark is no part of line 1 */
 	struct edit_report report = {.count = 0};
-	struct str text = content;
+	struct str before = STR(""), text = content;
 
 	must(op->kind == PATCH_UPDATE);
 	if (content.len > EDIT_FILE_MAX_BYTES)
@@ -397,16 +399,18 @@ int patch_apply(const struct patch_op *op, struct str content, struct buf *to,
 	if (op->hunk_count > 0 && edit_check_text(content, err) < 0)
 		return -1;
 	if (str_starts(text, mark)) {
-		(void)buf_put_str(to, mark); /* fullness is looked at in the end */
+		before = mark;
 		text = (struct str){text.p + mark.len, text.len - mark.len};
 	}
 	if (op->hunk_count == 0)
-		(void)buf_put_str(to, text);
-	else if (apply_text(op, text, to, &report, err) < 0)
+		(void)buf_put_str(to, content); /* fullness is looked at below */
+	else if (apply_text(op, before, text, to, &report, err) < 0)
 		return -1;
-	if (to->full || to->len > EDIT_FILE_MAX_BYTES)
+	if (to->full || to->len > EDIT_FILE_MAX_BYTES) {
+		buf_clear(to);
 		return error_set(err, &EDIT_TOO_LARGE, "the file would be over %d bytes",
 			EDIT_FILE_MAX_BYTES);
+	}
 	*ret = report;
 	return 0;
 }

@@ -161,6 +161,7 @@ static void a_result_has_a_limit(void **state)
 	buf_release(&o.to);
 	o = replace(buf_str(&content), STR("b"), STR("cc"), false);
 	assert_true(error_is(&o.err, &EDIT_TOO_LARGE));
+	assert_int_equal(o.to.len, 0);
 	buf_release(&o.to);
 	/* Many places, and a text with lines for a file without: linear all the same. */
 	content.len = 20000;

@@ -207,6 +207,10 @@ static void refuses_what_does_not_fit(void **state)
 		{"not at the end",               S(UPDATE "-a\n*** End of File\n" END), S("a\nb\n"),
                  &PATCH_CONTEXT,											     "not in"        },
 		{"an empty file",                S(UPDATE "-a\n" END),                  S(""),             &PATCH_CONTEXT,   "not in"        },
+		{"behind a byte-order mark",     S(UPDATE "-x\n" END),
+                 S("\xef\xbb\xbf"
+			  "a\n"),
+                 &PATCH_CONTEXT,											     "not in"        },
 		{"Latin-1",                      S(UPDATE "-a\n" END),                  S("a\n\xff"),      &EDIT_NOT_UTF8,   "byte 3"        },
 	};
 
@@ -219,6 +223,8 @@ static void refuses_what_does_not_fit(void **state)
 
 		if (rc != -1 || !error_is(&err, rows[i].kind) || !strstr(err.text, rows[i].says))
 			fail_msg("%s: %d %s: %s", rows[i].name, rc, error_code(&err), err.text);
+		if (to.len != 0)
+			fail_msg("%s: left %zu bytes", rows[i].name, to.len);
 	}
 }
 
