@@ -43,15 +43,6 @@ static const struct json_field request_fields[] = {
 	JSON_OBJ(struct request, inner, inner_fields),
 };
 
-static void check_error(const struct error *err)
-{
-	const struct str text = str_from(err->text);
-
-	must(err->kind && text.len > 0 && utf8_valid(text));
-	for (size_t i = 0; i < text.len; i++)
-		must((unsigned char)text.p[i] >= 0x20 && text.p[i] != 0x7f);
-}
-
 static void check_same(const struct json *a, const struct json *b)
 {
 	must(a->type == b->type && a->count == b->count);
@@ -111,7 +102,7 @@ static void decode(struct arena *a, const struct json *root)
 	}
 	must(error_is(&err, &JSON_FIELD));
 	must(err.text[0] == 'x' && (err.text[1] == '.' || err.text[1] == ':'));
-	check_error(&err);
+	fuzz_check_error(&err);
 }
 
 static void write_tree(const struct json *root, struct buf *out)
@@ -131,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (json_parse(&a, fuzz_str(data, size), &root, &err) < 0) {
 		must(error_is(&err, &JSON_SYNTAX) || error_is(&err, &JSON_LIMIT));
-		check_error(&err);
+		fuzz_check_error(&err);
 		return 0;
 	}
 	must(utf8_valid(fuzz_str(data, size)));
