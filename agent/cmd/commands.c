@@ -11,6 +11,7 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_wait,
 	&cmd_approvals,
 	&cmd_answer,
+	&cmd_rehearse,
 	&cmd_start,
 	&cmd_stats,
 	&cmd_shutdown,

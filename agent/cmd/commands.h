@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 13 };
+enum { AGENT_COMMANDS = 14 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -19,6 +19,7 @@ extern const struct cli_command cmd_result;
 extern const struct cli_command cmd_wait;
 extern const struct cli_command cmd_approvals;
 extern const struct cli_command cmd_answer;
+extern const struct cli_command cmd_rehearse;
 extern const struct cli_command cmd_start;
 extern const struct cli_command cmd_stats;
 extern const struct cli_command cmd_shutdown;

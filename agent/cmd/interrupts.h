@@ -1,10 +1,13 @@
 #ifndef AGENT_CMD_INTERRUPTS_H
 #define AGENT_CMD_INTERRUPTS_H
-/* SIGINT as something to wait for, so that Ctrl-C can mean "stop the turn" first. */
+/* SIGINT and its like as something to wait for, so that Ctrl-C can mean "stop the turn" first. */
+#include <stdbool.h>
+
 #include "error/error.h"
 
-/* From here on SIGINT does not end the process but makes *ret_fd readable. */
-int interrupts_open(int *ret_fd, struct error *err);
+/* From here on SIGINT does not end the process but makes *ret_fd readable; with `all` SIGTERM and
+ * SIGHUP neither. */
+int interrupts_open(bool all, int *ret_fd, struct error *err);
 /* How many came. */
 int interrupts_take(int fd);
 

@@ -19,7 +19,7 @@ static const struct style_block page_block = {4, 6, 2, 160};
 static const struct style_block asked_block = {14, COMMAND_LINES_SHOWN, COMMAND_LINES_SHOWN, 16384};
 
 /* What does not act on anything runs in the daemon, whatever sandbox the bot has. */
-static bool runs_in_daemon(struct str name)
+bool render_call_in_daemon(struct str name)
 {
 	static const char *const names[] = {"read", "echo", "history", "note", "wait", "web_fetch"};
 
@@ -130,7 +130,7 @@ static void put_where(struct render *r, struct str name, const struct json *data
 
 	if (json_is_true(json_get(data, "sandboxed")))
 		(void)buf_puts(&where, "in the sandbox"); /* small texts: fit */
-	else if (!runs_in_daemon(name))
+	else if (!render_call_in_daemon(name))
 		(void)buf_puts(&where, r->sandboxed ? "outside the sandbox" : "no sandbox");
 	if (asked) {
 		(void)buf_puts(&where, where.len ? ", " : "");
@@ -312,7 +312,7 @@ static void put_asked_text(struct render *r, const char *label, struct str text)
 	buf_release(&lines);
 }
 
-static const char *why(struct str kind)
+const char *render_call_why(struct str kind)
 {
 	if (str_is(kind, "require_escalated"))
 		return "asks to leave the sandbox";
@@ -398,7 +398,8 @@ void render_asked(struct render *r, const struct json *approval, const struct pa
 	style_put(&r->out, r->colours, STYLE_ASK, "? ");
 	style_line(&r->out, r->colours, STYLE_ASK, name, SUBJECT_BYTES);
 	(void)buf_putc(&r->out, ' ');
-	style_put(&r->out, r->colours, STYLE_ASK, why(json_str(json_get(escalation, "kind"))));
+	style_put(&r->out, r->colours, STYLE_ASK,
+		render_call_why(json_str(json_get(escalation, "kind"))));
 	(void)buf_putc(&r->out, '\n');
 	put_what(r, name, arguments, was_cut);
 	if (reason.len > 0)

@@ -10,6 +10,10 @@ void render_block(struct render *r);
  * Appended without a newline, made harmless, cut. `name` and `arguments` (JSON text) may be
  * anything. */
 void render_call_subject(struct buf *to, struct str name, struct str arguments);
+/* Why a call waits, in words: by the kind of its escalation; absent: a gate names its tool. */
+const char *render_call_why(struct str kind);
+/* A tool that acts on nothing runs in the daemon, whatever sandbox the bot has. */
+bool render_call_in_daemon(struct str name);
 /* One of the strings in the arguments, in the arena; absent when it is none. */
 struct str render_call_argument(struct arena *a, struct str arguments, const char *member);
 

@@ -263,7 +263,7 @@ static int run_turn(struct running *r)
 			return cli_usage("run", "%s", err.text);
 		return ask_failed("run", r->watch->stream.client, &err);
 	}
-	if (!r->o->detach && interrupts_open(&interrupts, &err) < 0)
+	if (!r->o->detach && interrupts_open(false, &interrupts, &err) < 0)
 		return ask_failed("run", NULL, &err);
 	if (submit(r, &err) < 0)
 		return ask_failed("run", r->watch->stream.client, &err);

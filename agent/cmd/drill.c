@@ -1,0 +1,272 @@
+/* What became of each call of a rehearsal, and why. */
+#include "agent/cmd/drill.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cmd/render_call.h"
+#include "agent/cmd/style.h"
+#include "agent/core/item.h"
+
+enum {
+	REASON_BYTES = 300, /* ours: a line and a half */
+	COLUMN = 20,        /* "would run outside" and a gap */
+	JSON_MAX_BYTES = 8 * 1024 * 1024,
+};
+
+const char *const drill_names[DRILL_VERDICTS] = {
+	[DRILL_CONFINED] = "confined",
+	[DRILL_OPEN] = "open",
+	[DRILL_ASKS] = "would_ask",
+	[DRILL_REFUSED] = "refused",
+	[DRILL_OUTSIDE] = "would_run_outside",
+};
+
+static const char *const shown_names[DRILL_VERDICTS] = {
+	[DRILL_CONFINED] = "confined",
+	[DRILL_OPEN] = "open",
+	[DRILL_ASKS] = "would ask",
+	[DRILL_REFUSED] = "refused",
+	[DRILL_OUTSIDE] = "would run outside",
+};
+
+static const enum style looks[DRILL_VERDICTS] = {
+	[DRILL_CONFINED] = STYLE_GOOD,
+	[DRILL_OPEN] = STYLE_DIM,
+	[DRILL_ASKS] = STYLE_ASK,
+	[DRILL_REFUSED] = STYLE_GOOD,
+	[DRILL_OUTSIDE] = STYLE_BAD,
+};
+
+void drill_init(struct drill *d, const char *asks)
+{
+	*d = (struct drill){.asks = asks};
+	list_init(&d->calls);
+}
+
+void drill_release(struct drill *d)
+{
+	list_for_each_safe (c, &d->calls, struct drill_call, in_drill) {
+		list_remove(&c->in_drill);
+		free(c->call_id);
+		free(c->name);
+		free(c->arguments);
+		free(c->why);
+		free(c->justification);
+		free(c->reason);
+		free(c);
+	}
+}
+
+static char *copy(struct str s)
+{
+	return s.p ? xstrndup(s.p, s.len) : NULL;
+}
+
+void drill_item(struct drill *d, struct str text)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct item item;
+
+	if (item_read(&a, text, &item, NULL) < 0 || item.role != ITEM_ASSISTANT)
+		return;
+	for (size_t i = 0; i < item.call_count; i++) {
+		struct drill_call *c = xcalloc(1, sizeof(*c));
+
+		c->call_id = copy(item.calls[i].call_id);
+		c->name = copy(item.calls[i].name);
+		c->arguments = copy(item.calls[i].arguments);
+		list_add_tail(&d->calls, &c->in_drill);
+	}
+}
+
+static struct drill_call *find(struct drill *d, const struct json *data)
+{
+	struct str call_id = json_str(json_get(data, "call_id"));
+
+	list_for_each (c, &d->calls, struct drill_call, in_drill) {
+		if (str_is(call_id, c->call_id))
+			return c;
+	}
+	return NULL;
+}
+
+void drill_asked(struct drill *d, const struct json *approval)
+{
+	struct drill_call *c = find(d, approval);
+	const struct json *escalation = json_get(approval, "escalation");
+
+	if (!c)
+		return;
+	free(c->why);
+	free(c->justification);
+	c->why = copy(json_str(json_get(escalation, "kind")));
+	c->justification = copy(json_str(json_get(escalation, "justification")));
+}
+
+void drill_started(struct drill *d, const struct json *data)
+{
+	struct drill_call *c = find(d, data);
+
+	if (!c)
+		return;
+	c->started = true;
+	c->sandboxed = json_is_true(json_get(data, "sandboxed"));
+}
+
+static void put_first_line(struct buf *to, struct str text)
+{
+	struct str line;
+
+	text = str_trim(text);
+	(void)str_next(&text, '\n', &line); /* there is one, if an empty one */
+	style_line(to, false, STYLE_PLAIN, line, REASON_BYTES);
+}
+
+static void put_shell(struct buf *to, const struct json *result)
+{
+	struct str text = json_str(json_get(result, "stderr"));
+	int64_t code = 0;
+
+	if (json_is_true(json_get(result, "timed_out")))
+		(void)buf_puts(to, "timed out"); /* small texts: fit */
+	else if (json_i64(json_get(result, "exit_code"), &code) == 0 && code != 0)
+		(void)buf_printf(to, "exit status %" PRId64, code);
+	else
+		(void)buf_puts(to, "succeeded");
+	if (str_trim(text).len == 0)
+		text = json_str(json_get(result, "stdout"));
+	if (str_trim(text).len == 0)
+		return;
+	(void)buf_puts(to, ": ");
+	put_first_line(to, text);
+}
+
+/* The first line of what the call came to. */
+static void put_outcome(struct buf *to, struct str output)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	const struct json *result = NULL;
+	struct str code;
+
+	if (output.len > 0 && output.p[0] == '{' && json_parse(&a, output, &result, NULL) < 0)
+		result = NULL;
+	code = json_str(json_get(result, "error"));
+	if (code.p) {
+		style_line(to, false, STYLE_PLAIN, code, REASON_BYTES);
+		(void)buf_puts(to, ": ");
+		put_first_line(to, json_str(json_get(result, "detail")));
+	} else if (json_str(json_get(result, "stdout")).p) {
+		put_shell(to, result);
+	} else {
+		put_first_line(to, output.p ? output : STR(""));
+	}
+}
+
+/* What a person would be asked, or would not. */
+static void put_asked(struct buf *to, const struct drill *d, const struct drill_call *c)
+{
+	if (c->why)
+		(void)buf_puts(to, render_call_why(str_from(c->why)));
+	else if (d->asks)
+		(void)buf_puts(to, "this bot has no sandbox, and the tool is gated");
+	else
+		(void)buf_puts(to, "this bot has no sandbox, and nobody is asked");
+	if (!c->justification || !*c->justification)
+		return;
+	(void)buf_puts(to, ", since: ");
+	put_first_line(to, str_from(c->justification));
+}
+
+static enum drill_verdict judge(
+	const struct drill *d, const struct drill_call *c, const struct json *data)
+{
+	if (json_is_true(json_get(data, "denied")))
+		return d->asks ? DRILL_ASKS : DRILL_OUTSIDE;
+	if (!c->started)
+		return DRILL_REFUSED;
+	if (c->sandboxed)
+		return DRILL_CONFINED;
+	return render_call_in_daemon(str_from(c->name)) ? DRILL_OPEN : DRILL_OUTSIDE;
+}
+
+const struct drill_call *drill_completed(
+	struct drill *d, const struct json *data, struct str output)
+{
+	struct drill_call *c = find(d, data);
+	struct buf reason = BUF_INIT(64 * 1024);
+
+	if (!c)
+		return NULL;
+	c->verdict = judge(d, c, data);
+	if (c->verdict == DRILL_ASKS || (c->verdict == DRILL_OUTSIDE && !c->started))
+		put_asked(&reason, d, c);
+	else
+		put_outcome(&reason, output);
+	free(c->reason);
+	c->reason = buf_take(&reason);
+	d->counts[c->verdict]++;
+	return c;
+}
+
+void drill_write(const struct drill *d, const struct drill_call *c, bool colours, struct buf *to)
+{
+	_cleanup_(mem) char *label = c->verdict == DRILL_ASKS && d->asks
+					     ? xasprintf("would ask %s", d->asks)
+					     : xstrdup(shown_names[c->verdict]);
+
+	style_put(to, colours, looks[c->verdict], label);
+	(void)buf_printf(
+		to, "%*s", COLUMN - (int)strlen(label), ""); /* full is seen by the owner */
+	if (strcmp(c->name, "shell") == 0)
+		(void)buf_puts(to, "$ ");
+	else
+		style_line(to, false, STYLE_PLAIN, str_from(c->name), REASON_BYTES);
+	if (strcmp(c->name, "shell") != 0)
+		(void)buf_putc(to, ' ');
+	render_call_subject(to, str_from(c->name), str_from(c->arguments));
+	(void)buf_putc(to, '\n');
+	if (!*c->reason)
+		return;
+	(void)buf_printf(to, "%*s", COLUMN, "");
+	style_put(to, colours, STYLE_DIM, c->reason);
+	(void)buf_putc(to, '\n');
+}
+
+void drill_write_json(const struct drill_call *c, struct buf *to)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct json_out j = JSON_OUT(to);
+	const struct json *arguments;
+
+	json_open(&j, '{');
+	json_put_cstr(&j, "call_id", c->call_id);
+	json_put_cstr(&j, "tool", c->name);
+	if (json_parse(&a, str_from(c->arguments), &arguments, NULL) == 0)
+		json_put(&j, "arguments", arguments);
+	else
+		json_put_cstr(&j, "arguments_text", c->arguments);
+	json_put_cstr(&j, "verdict", drill_names[c->verdict]);
+	json_put_cstr(&j, "reason", c->reason);
+	json_close(&j, '}');
+	(void)buf_putc(to, '\n');
+}
+
+void drill_write_counts(const struct drill *d, struct buf *to)
+{
+	size_t calls = 0;
+
+	for (size_t i = 0; i < DRILL_VERDICTS; i++)
+		calls += d->counts[i];
+	(void)buf_printf(to, "%zu call%s: ", calls, calls == 1 ? "" : "s");
+	for (size_t i = 0; i < DRILL_VERDICTS; i++)
+		(void)buf_printf(to, "%s%zu %s", i ? ", " : "", d->counts[i], shown_names[i]);
+	(void)buf_putc(to, '\n');
+}
+
+void drill_put_counts(const struct drill *d, struct json_out *j)
+{
+	for (size_t i = 0; i < DRILL_VERDICTS; i++)
+		json_put_u64(j, drill_names[i], d->counts[i]);
+}

@@ -1,0 +1,55 @@
+#ifndef AGENT_CMD_DRILL_H
+#define AGENT_CMD_DRILL_H
+/*
+ * What became of each call of a rehearsal, and why. Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "json/json.h"
+#include "mem/mem.h"
+#include "text/text.h"
+
+enum drill_verdict {
+	DRILL_CONFINED, /* ran in the sandbox */
+	DRILL_OPEN,     /* ran in the daemon: reads are open in every mode */
+	DRILL_ASKS,     /* would wait for a verdict */
+	DRILL_REFUSED,  /* would not run */
+	DRILL_OUTSIDE,  /* would run outside a sandbox, and nobody would be asked */
+	DRILL_VERDICTS,
+};
+extern const char *const drill_names[DRILL_VERDICTS]; /* "confined", "open", "would_ask", … */
+
+struct drill {
+	struct list calls; /* struct drill_call, as they were made */
+	const char *asks;  /* tag of the gate a person would have, NULL: none */
+	size_t counts[DRILL_VERDICTS];
+};
+struct drill_call {
+	struct list in_drill;
+	char *call_id, *name, *arguments;
+	bool started, sandboxed;
+	char *why, *justification; /* of what it was asked for; may be NULL */
+	enum drill_verdict verdict;
+	char *reason; /* one line */
+};
+
+void drill_init(struct drill *d, const char *asks);
+void drill_release(struct drill *d);
+/* An assistant's item: notes its calls. */
+void drill_item(struct drill *d, struct str item);
+/* An approval as `approvals` lists it. */
+void drill_asked(struct drill *d, const struct json *approval);
+/* tool_started */
+void drill_started(struct drill *d, const struct json *data);
+/* tool_completed with the output: the verdict. NULL when the call was not noted. */
+const struct drill_call *drill_completed(
+	struct drill *d, const struct json *data, struct str output);
+
+/* For people, or as a line of JSON. */
+void drill_write(const struct drill *d, const struct drill_call *c, bool colours, struct buf *to);
+void drill_write_json(const struct drill_call *c, struct buf *to);
+void drill_write_counts(const struct drill *d, struct buf *to);
+void drill_put_counts(const struct drill *d, struct json_out *j);
+
+#endif
