@@ -94,15 +94,17 @@ static struct str name_in(struct str line)
 
 static void put_quoted(struct buf *to, const char *name, struct str value)
 {
-	static const char special[] = "\n\t\r\"\\$`", letters[] = "ntr\"\\$`";
+	static const char special[] = "\n\t\r\"\\$`";
+	static const char *const escapes[] = {"\\n", "\\t", "\\r", "\\\"", "\\\\", "\\$", "\\`"};
 
 	(void)buf_printf(to, "export %s=\"", name);
 	for (size_t i = 0; i < value.len; i++) {
 		const char *found = value.p[i] ? strchr(special, value.p[i]) : NULL;
 
 		if (found)
-			(void)buf_putc(to, '\\');
-		(void)buf_putc(to, found ? letters[found - special] : value.p[i]);
+			(void)buf_puts(to, escapes[found - special]);
+		else
+			(void)buf_putc(to, value.p[i]);
 	}
 	(void)buf_puts(to, "\" # again\n");
 }
