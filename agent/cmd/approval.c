@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/core/limits.h"
+#include "sandbox/sandbox.h"
 
 /* What acts; a call of these is what a person is asked about. */
 static const char *const acting[] = {"shell", "write", "edit", "apply_patch"};
@@ -15,6 +16,18 @@ static bool holds(const struct str_list *l, struct str name)
 			return true;
 	}
 	return false;
+}
+
+int approval_check_sandbox(const char *mode, struct error *err)
+{
+	if (!mode)
+		return 0;
+	for (size_t i = 0; sandbox_mode_names[i]; i++) {
+		if (strcmp(sandbox_mode_names[i], mode) == 0)
+			return 0;
+	}
+	return error_set(err, &CLI_USAGE_ERROR,
+		"'--sandbox %s': must be read-only, workspace-write or danger-full-access", mode);
 }
 
 int approval_split(struct arena *a, const char *option, const char *text, struct str_list *ret,

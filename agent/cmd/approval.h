@@ -28,6 +28,9 @@ int approval_read(struct arena *a, const char *mode, const char *approve,
 /* The member `gates`. */
 void approval_put(struct json_out *j, const struct approval *p);
 
+/* A mode of the sandbox, or NULL; CLI_USAGE_ERROR for what is none. */
+int approval_check_sandbox(const char *mode, struct error *err);
+
 /* "a,b,c" as a list in the arena: no empty ones, none twice. CLI_USAGE_ERROR names the option. */
 int approval_split(struct arena *a, const char *option, const char *text, struct str_list *ret,
 	struct error *err);

@@ -6,6 +6,8 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_follow,
 	&cmd_interrupt,
 	&cmd_ls,
+	&cmd_inspect,
+	&cmd_configure,
 	&cmd_turns,
 	&cmd_result,
 	&cmd_wait,
@@ -22,7 +24,7 @@ const char agent_footer[] =
 	"Environment:\n"
 	"  AGENT_STORE     the store, without --store\n"
 	"  AGENT_SOCKET    the daemon's socket, without --socket and --store\n"
-	"  AGENT_PROVIDER  model providers of a daemon that is started, separated by blanks\n"
+	"  AGENT_PROVIDER  providers of a daemon that is started, blanks between\n"
 	"  AGENT_MODEL     the model of a new bot\n"
 	"  AGENT_APPROVAL  full, manual or auto, for a new bot\n"
 	"  AGENT_DELIVERY  reject or queue, for run\n"

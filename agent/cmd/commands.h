@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 14 };
+enum { AGENT_COMMANDS = 16 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -14,6 +14,8 @@ extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_follow;
 extern const struct cli_command cmd_interrupt;
 extern const struct cli_command cmd_ls;
+extern const struct cli_command cmd_inspect;
+extern const struct cli_command cmd_configure;
 extern const struct cli_command cmd_turns;
 extern const struct cli_command cmd_result;
 extern const struct cli_command cmd_wait;

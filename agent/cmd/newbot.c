@@ -31,11 +31,11 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 	CLI_OPT_TEXT(struct newbot_options, sandbox, "sandbox", "MODE",
 		"read-only, workspace-write or danger-full-access (danger-full-access)"),
 	CLI_OPT_TEXTS(struct newbot_options, writable_roots, "writable-root", "DIR",
-		"with workspace-write: one more writable folder; repeatable"),
+		"with workspace-write: one more writable folder"),
 	CLI_OPT_FLAG(
 		struct newbot_options, network, "network", "sandboxed commands reach the network"),
 	CLI_OPT_TEXTS(struct newbot_options, unix_sockets, "unix-socket", "PATH",
-		"sandboxed commands reach this Unix socket; repeatable"),
+		"sandboxed commands reach this Unix socket"),
 	CLI_OPT_TEXT(struct newbot_options, approval, "approval", "MODE",
 		"full asks nobody, manual asks you, auto asks a program that serves the tag 'auto' "
 		"(AGENT_APPROVAL, full)"),
@@ -136,9 +136,6 @@ static int check_instructions(struct str text, struct error *err)
 
 static int read_instructions(const struct newbot_options *o, struct buf *to, struct error *err)
 {
-	if (o->instructions && o->instructions_file)
-		return error_set(err, &CLI_USAGE_ERROR,
-			"'--instructions' and '--instructions-file' exclude each other");
 	if (o->instructions_file) {
 		if (os_read_file(o->instructions_file, to, err) < 0)
 			return error_prefix(err, "--instructions-file");
@@ -178,15 +175,25 @@ static int put_workspace(struct json_out *j, const char *given, struct error *er
 	return 0;
 }
 
-static int put_model(struct json_out *j, const char *given, struct error *err)
+static const char *model_of(const char *given)
 {
-	const char *model = given ? given : getenv("AGENT_MODEL");
+	return given ? given : getenv("AGENT_MODEL");
+}
+
+static int check_model(const char *given, struct error *err)
+{
+	const char *model = model_of(given);
 
 	if (!model || !*model)
 		return error_set(err, &MODEL_REQUIRED,
 			"a new bot needs a model: --model PROVIDER/MODEL or AGENT_MODEL");
-	json_put_cstr(j, "model", model);
 	return 0;
+}
+
+/* --approve alone means that somebody is asked, whatever the environment says. */
+static const char *mode_of(const struct newbot_options *o)
+{
+	return o->approval ? o->approval : o->approve ? NULL : getenv("AGENT_APPROVAL");
 }
 
 static int put_confinement(struct json_out *j, const struct newbot_options *o, struct error *err)
@@ -205,13 +212,12 @@ static int put_character(struct json_out *j, const struct client *c, const struc
 {
 	_cleanup_(buf) struct buf instructions = BUF_INIT(BOT_INSTRUCTIONS_MAX_BYTES + 1);
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
-	const char *mode = o->approval ? o->approval : o->approve ? NULL : getenv("AGENT_APPROVAL");
 	struct approval approval;
 	struct str_list tools;
 
 	if (read_tools(&a, c, o->tools, &tools, err) < 0 ||
 		read_instructions(o, &instructions, err) < 0 ||
-		approval_read(&a, mode, o->approve, &tools, &approval, err) < 0)
+		approval_read(&a, mode_of(o), o->approve, &tools, &approval, err) < 0)
 		return -1;
 	json_put_str(j, "instructions", buf_str(&instructions));
 	json_open_key(j, "tools", '[');
@@ -226,6 +232,22 @@ static int put_character(struct json_out *j, const struct client *c, const struc
 	return 0;
 }
 
+int newbot_check(const struct newbot *n, struct error *err)
+{
+	static const struct str_list no_tools;
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	const struct newbot_options *o = n->options;
+	struct approval approval;
+
+	if (approval_check_sandbox(o->sandbox, err) < 0 ||
+		approval_read(&a, mode_of(o), NULL, &no_tools, &approval, err) < 0)
+		return -1;
+	if (o->instructions && o->instructions_file)
+		return error_set(err, &CLI_USAGE_ERROR,
+			"'--instructions' and '--instructions-file' exclude each other");
+	return check_model(n->model, err);
+}
+
 static int create(struct client *c, const struct newbot *n, const char *name,
 	const struct json **ret, struct error *err)
 {
@@ -233,7 +255,8 @@ static int create(struct client *c, const struct newbot *n, const char *name,
 
 	ask_begin(&a, "create");
 	json_put_cstr(&a.j, "bot", name);
-	if (put_model(&a.j, n->model, err) < 0 || put_workspace(&a.j, n->workspace, err) < 0 ||
+	json_put_cstr(&a.j, "model", model_of(n->model));
+	if (put_workspace(&a.j, n->workspace, err) < 0 ||
 		put_confinement(&a.j, n->options, err) < 0 ||
 		put_character(&a.j, c, n->options, err) < 0 || caller_put_creator(&a.j, err) < 0) {
 		buf_release(&a.text);

@@ -39,7 +39,7 @@ static const struct cli_option own[] = {
 	CLI_OPT_TEXT(struct options, sandbox, "sandbox", "MODE",
 		"read-only, workspace-write or danger-full-access (workspace-write)"),
 	CLI_OPT_TEXTS(struct options, writable_roots, "writable-root", "DIR",
-		"one more writable folder, tried on a copy; repeatable"),
+		"one more writable folder, tried on a copy"),
 	CLI_OPT_FLAG(struct options, network, "network", "sandboxed commands reach the network"),
 	CLI_OPT_TEXT(struct options, workspace, "workspace", "DIR",
 		"the folder to work in, tried on a copy (an empty one)"),
@@ -85,15 +85,10 @@ static struct str_list acting_tools(void)
 static int check(struct trial *t, struct arena *a, struct error *err)
 {
 	struct str_list tools = acting_tools();
-	int mode = 0;
 
-	while (sandbox_mode_names[mode] && strcmp(sandbox_mode_names[mode], sandbox_of(t->o)) != 0)
-		mode++;
-	if (!sandbox_mode_names[mode])
-		return error_set(err, &CLI_USAGE_ERROR,
-			"'--sandbox %s': must be read-only, workspace-write or danger-full-access",
-			t->o->sandbox);
-	t->sandboxed = mode != SANDBOX_FULL_ACCESS;
+	if (approval_check_sandbox(t->o->sandbox, err) < 0)
+		return -1;
+	t->sandboxed = strcmp(sandbox_of(t->o), sandbox_mode_names[SANDBOX_FULL_ACCESS]) != 0;
 	return approval_read(a, t->o->approval, t->o->approve, &tools, &t->approval, err);
 }
 

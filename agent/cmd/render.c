@@ -104,7 +104,7 @@ static void put_sandbox(struct render *r, const struct json *record)
 	put_field(r, "sandbox", mode);
 	(void)buf_puts(&r->out,
 		json_is_true(json_get(record, "network")) ? ", network on" : ", network off");
-	if (roots && roots->count > 0) {
+	if (str_is(mode, "workspace-write") && roots && roots->count > 0) {
 		(void)buf_puts(&r->out, ", also writes ");
 		put_names(&r->out, roots);
 	}

@@ -61,7 +61,24 @@ static bool makes_bot(const struct options *o)
 	return o->new || !o->bot;
 }
 
-/* CLI_OK, or the status of a usage error. */
+static struct newbot planned(const struct options *o)
+{
+	return (struct newbot){o->bot, o->model, o->workspace, &o->newbot};
+}
+
+static int check_newbot(const struct options *o)
+{
+	struct newbot n = planned(o);
+	struct error err = ERROR_INIT;
+
+	if (newbot_check(&n, &err) == 0)
+		return CLI_OK;
+	if (error_is(&err, &CLI_USAGE_ERROR))
+		return cli_usage("run", "%s", err.text);
+	return ask_failed("run", NULL, &err);
+}
+
+/* CLI_OK, or the status to end with. */
 static int check_usage(const struct options *o)
 {
 	const char *flag = newbot_given(&o->newbot);
@@ -75,12 +92,12 @@ static int check_usage(const struct options *o)
 		return cli_usage("run", "'--bot-id' goes with the '--bot' that has it");
 	if (o->delivery && strcmp(o->delivery, "reject") != 0 && strcmp(o->delivery, "queue") != 0)
 		return cli_usage("run", "'--delivery %s': must be reject or queue", o->delivery);
-	return CLI_OK;
+	return makes_bot(o) ? check_newbot(o) : CLI_OK;
 }
 
 static int find_bot(struct running *r, const struct json **ret, struct error *err)
 {
-	struct newbot n = {r->o->bot, r->o->model, r->o->workspace, &r->o->newbot};
+	struct newbot n = planned(r->o);
 	struct ask a;
 
 	if (makes_bot(r->o))

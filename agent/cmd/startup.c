@@ -18,11 +18,11 @@ enum { MANY = 1000000 /* ours: a bound against slips of the finger */ };
 
 const struct cli_option startup_options[STARTUP_OPTIONS] = {
 	CLI_OPT_TEXTS(struct startup_options, providers, "provider", "SPEC",
-		"a model provider, NAME=FAMILY[,URL[,KEY_ENV]]; repeatable"),
+		"a model provider, NAME=FAMILY[,URL[,KEY_ENV]]"),
 	CLI_OPT_TEXTS(struct startup_options, walls, "wall", "DIR",
-		"hide a folder from every sandboxed command; repeatable"),
+		"hide a folder from every sandboxed command"),
 	CLI_OPT_TEXTS(struct startup_options, protected_paths, "protect-path", "PATH",
-		"keep a path read-only in every sandbox; repeatable"),
+		"keep a path read-only in every sandbox"),
 	CLI_OPT_NUMBER(struct startup_options, max_processes, "max-processes", "N", 0, MANY,
 		"child processes at once (64 per CPU)"),
 	CLI_OPT_NUMBER(struct startup_options, max_active, "max-active", "N", 1, MANY,
