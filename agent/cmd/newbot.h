@@ -28,8 +28,9 @@ struct newbot {
 	const char *workspace; /* NULL: the current folder */
 	const struct newbot_options *options;
 };
-/* What is wrong is CLI_USAGE_ERROR or says what is missing, before anything is sent; then `create`.
- * *ret is the bot's record, valid until the next call. */
+/* What is wrong with the flags alone: CLI_USAGE_ERROR, or model_required. */
+int newbot_check(const struct newbot *n, struct error *err);
+/* Makes it; *ret is the bot's record, valid until the next call. */
 int newbot_create(
 	struct client *c, const struct newbot *n, const struct json **ret, struct error *err);
 /* An absolute path of what a person named. Caller frees. */
