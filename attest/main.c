@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ enum {
 	JOBS_DEFAULT = 2,
 	JOBS_MAX = 64,
 	CASE_LIMIT_MS = 60000, /* one policy in under five minutes */
+	CLEAN_UP_MS = 10000,   /* for a case past its limit to end what it started */
 	LINE_MAX_BYTES = 4096, /* of a case's reason */
 };
 
@@ -105,7 +107,8 @@ static void start(struct run *run, struct row *r)
 	}
 	pid = fork(); /* one thread, and only to run a case */
 	if (pid == 0) {
-		(void)setpgid(0, 0); /* so that the limit ends all of it */
+		(void)setpgid(0, 0);                    /* so that the limit ends all of it */
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* it cleans up when we are killed */
 		(void)dup2(ends[1], STDOUT_FILENO);
 		os_close(ends[0]);
 		os_close(ends[1]);
@@ -161,13 +164,17 @@ static void look_at(struct run *run, struct row *r, bool readable)
 {
 	int status;
 
-	if (now() - r->started_ms > CASE_LIMIT_MS) {
+	int64_t over_ms = now() - r->started_ms - CASE_LIMIT_MS;
+
+	if (over_ms > CLEAN_UP_MS) {
 		(void)kill(-r->pid, SIGKILL); /* gone already: reaped below */
 		(void)waitpid(r->pid, &status, 0);
 		finish(run, r, status, true);
 	} else if (readable && listen_to(r)) {
 		(void)waitpid(r->pid, &status, 0); /* it closed its end: it is about to go */
-		finish(run, r, status, false);
+		finish(run, r, status, over_ms > 0);
+	} else if (over_ms > 0) {
+		(void)kill(r->pid, SIGTERM); /* it ends what it started, and removes its home */
 	}
 }
 

@@ -113,25 +113,11 @@ static void check_tables(struct attest *t)
 		"a UDP port is bound");
 }
 
-static void AG_020_no_inet_socket_listens(struct attest *t)
+static void check_listeners(struct attest *t, const char *file)
 {
-	char *file = attest_path(t, "%s/trace", attest_home(t));
-	struct attest_daemon *d;
-	struct trace tr;
-	int port;
+	struct trace tr = trace_read(t, file);
 	size_t listens = 0;
 
-	space_enter(t, SPACE_NET | SPACE_TMP);
-	(void)raw_tcp_listener(t, &port);
-	d = trace_daemon(
-		t, &(struct attest_start){.script = EVERY_TOOL}, file, "socket,bind,listen");
-	(void)attest_bot(t, d, "free", "");
-	use_every_tool(t, d, "free");
-	(void)attest_bot(t, d, "held", "\"sandbox\":\"workspace-write\"");
-	use_every_tool(t, d, "held");
-	check_tables(t);
-	trace_stop(t, d);
-	tr = trace_read(t, file);
 	for (size_t i = 0; i < tr.count; i++) {
 		const struct trace_call *c = &tr.calls[i];
 
@@ -144,6 +130,38 @@ static void AG_020_no_inet_socket_listens(struct attest *t)
 		listens++;
 	}
 	attest_true(t, listens > 0, "the trace has no listen at all");
+}
+
+/* A daemon of a store of its own and a turn of a bot with every tool, traced. */
+static struct attest_daemon *traced_session(
+	struct attest *t, const char *file, const char *calls, const char *sandbox)
+{
+	char *store = attest_path(t, "%s.d/state.sqlite", file);
+	struct attest_daemon *d = trace_daemon(
+		t, &(struct attest_start){.script = EVERY_TOOL, .store = store}, file, calls);
+
+	(void)attest_bot(t, d, "b", attest_path(t, "\"sandbox\":\"%s\"", sandbox));
+	use_every_tool(t, d, "b");
+	return d;
+}
+
+static void AG_020_no_inet_socket_listens(struct attest *t)
+{
+	static const char calls[] = "socket,bind,listen";
+	char *confined = attest_path(t, "%s/confined", attest_home(t));
+	char *free_file = attest_path(t, "%s/free", attest_home(t));
+	struct attest_daemon *d;
+	int port;
+
+	/* Outside the namespace: where users are mapped bubblewrap is not root's. */
+	trace_stop(t, traced_session(t, confined, calls, "workspace-write"));
+	space_enter(t, SPACE_NET | SPACE_TMP);
+	(void)raw_tcp_listener(t, &port);
+	d = traced_session(t, free_file, calls, "danger-full-access");
+	check_tables(t);
+	trace_stop(t, d);
+	check_listeners(t, confined);
+	check_listeners(t, free_file);
 }
 
 /*
@@ -265,43 +283,46 @@ static void check_resolver(struct attest *t, int fd)
 	attest_true(t, was_asked(fd), "attest: the recording resolver is not asked");
 }
 
+static void no_network_in(struct attest *t, const char *file, const char *socket)
+{
+	struct trace tr = trace_read(t, file);
+
+	for (size_t i = 0; i < tr.count; i++) {
+		const struct trace_call *c = &tr.calls[i];
+
+		attest_true(t,
+			!inet_address(c) && !(trace_names(c, "socket") && trace_has(c, "AF_INET")),
+			"%s(" STR_FMT ")", c->name, STR_ARG(c->args));
+		attest_true(t,
+			!trace_names(c, "connect") || trace_has(c, "nscd") || trace_has(c, socket),
+			"the daemon or what it runs connects: " STR_FMT, STR_ARG(c->args));
+	}
+	attest_true(t, trace_find(&tr, 0, "socket", "AF_UNIX") >= 0, "the trace has no socket");
+}
+
 static void AG_059_no_analytics(struct attest *t)
 {
-	char *file = attest_path(t, "%s/trace", attest_home(t));
+	static const char calls[] = "connect,sendto,sendmsg,sendmmsg,socket";
+	char *confined = attest_path(t, "%s/confined", attest_home(t));
+	char *free_file = attest_path(t, "%s/free", attest_home(t));
 	const char *stats[] = {"stats", NULL}, *ls[] = {"ls", NULL};
-	struct attest_daemon *d;
-	struct trace tr;
+	struct attest_daemon *held, *d;
 	int names;
 
+	held = traced_session(t, confined, calls, "workspace-write"); /* as in AG-020 */
+	trace_stop(t, held);
 	space_enter(t, SPACE_NET | SPACE_TMP);
 	names = resolver(t);
 	check_resolver(t, names);
-	d = trace_daemon(t, &(struct attest_start){.script = EVERY_TOOL}, file,
-		"connect,sendto,sendmsg,sendmmsg,socket");
-	(void)attest_bot(t, d, "free", "");
-	use_every_tool(t, d, "free");
-	(void)attest_bot(t, d, "held", "\"sandbox\":\"workspace-write\"");
-	use_every_tool(t, d, "held");
+	d = traced_session(t, free_file, calls, "danger-full-access");
 	attest_true(t,
 		attest_agent(t, d, stats, NULL).status == 0 &&
 			attest_agent(t, d, ls, NULL).status == 0,
 		"the command line fails");
 	trace_stop(t, d);
 	attest_true(t, !was_asked(names), "a name was looked up");
-	tr = trace_read(t, file);
-	for (size_t i = 0; i < tr.count; i++) {
-		const struct trace_call *c = &tr.calls[i];
-
-		attest_true(t,
-			!inet_address(c) && !trace_has(c, "PF_INET") &&
-				!(trace_names(c, "socket") && trace_has(c, "AF_INET")),
-			"%s(" STR_FMT ")", c->name, STR_ARG(c->args));
-		attest_true(t,
-			!trace_names(c, "connect") || trace_has(c, "nscd") ||
-				trace_has(c, d->socket),
-			"the daemon or what it runs connects: " STR_FMT, STR_ARG(c->args));
-	}
-	attest_true(t, trace_find(&tr, 0, "socket", "AF_UNIX") >= 0, "the trace has no socket");
+	no_network_in(t, confined, held->socket);
+	no_network_in(t, free_file, d->socket);
 }
 
 /*
