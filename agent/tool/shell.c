@@ -1,8 +1,9 @@
 /*
  * shell: one command with /bin/sh, inside the bot's sandbox or outside it (spec 5.1).
  *
- * Inside, bubblewrap's pid namespace ends with the command and takes everything it started along.
- * Outside, the supervisor does that. Either way nothing of a call outlives it.
+ * The supervisor ends with the command everything it started, and all of it when the daemon dies.
+ * Inside, bubblewrap's pid namespace does the first too, but it binds its life to ours only when
+ * all is mounted: a daemon killed before would leave a command behind that nobody watches.
  */
 #include "agent/core/limits.h"
 #include "agent/tool/entries.h"
@@ -225,7 +226,8 @@ static int start_inside(struct shell_run *s, const char *cwd, char *const *inner
 	const struct tool_context *c = s->run.context;
 	struct proc_limits limits = {
 		.timeout_ms = s->timeout_ms, .output_max_bytes = RAW_MAX_BYTES};
-	struct proc_spec spec = {.cwd = "/"}; /* bubblewrap goes to cwd itself, inside */
+	/* bubblewrap goes to cwd itself, inside */
+	struct proc_spec spec = {.cwd = "/", .supervisor = c->host->supervisor};
 	struct proc_fd *fds;
 
 	if (sandbox_command_new(
