@@ -5,6 +5,8 @@
  * Nothing is remembered on disk about them, and yet no daemon removes what is not a placeholder:
  *  - it is an empty folder whose time of change is a fixed moment long ago, which putting something
  * in, or taking it out, alters; and rmdir(2) removes nothing that is not empty;
+ *  - it is sticky until it is given that moment, so that one whose maker died in between is known,
+ * as long as it is empty;
  *  - every process that uses one holds flock(2) in shared mode on it, and only who gets the lock
  * alone may remove it. Two daemons count each other so, and a killed one holds nothing any more.
  */
@@ -54,6 +56,12 @@ static bool is_as_made(const struct stat *st)
 	       st->st_mtim.tv_nsec == 0;
 }
 
+/* Made, and not yet given its moment. Only a dead maker leaves it so for more than that. */
+static bool is_half_made(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) && !is_as_made(st);
+}
+
 /* Whether the name still stands for the folder that was opened. */
 static bool has_name(const struct placeholder *h)
 {
@@ -87,9 +95,17 @@ static int make(struct placeholder *h)
                 {COVER_MOMENT_S, 0}
         };
 
-	if (mkdirat(h->parent, h->name, 0755) < 0)
+	_cleanup_(fd) int fd = -1;
+	struct stat st;
+
+	if (mkdirat(h->parent, h->name, 0755 | S_ISVTX) < 0)
 		return errno == EEXIST ? 0 : -1;
-	return utimensat(h->parent, h->name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -1 : 1;
+	fd = openat(h->parent, h->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* swept away or replaced meanwhile: take() sees what is there now */
+	if (fstat(fd, &st) < 0 || futimens(fd, times) < 0 || fchmod(fd, st.st_mode & 0777) < 0)
+		return -1;
+	return 1;
 }
 
 /* Opens and locks it. 1 it is ours to use; 0 something else stands there; -1 it went away: again.
@@ -206,9 +222,11 @@ void placeholder_sweep(const char *path)
 	_cleanup_(placeholder) struct placeholder *h = NULL;
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !is_as_made(&st))
+	if (lstat(path, &st) < 0 || (!is_as_made(&st) && !is_half_made(&st)))
 		return;
 	h = placeholder_at(path, NULL);
-	if (h && take(h) > 0)
+	if (h && is_half_made(&st))
+		(void)unlinkat(h->parent, h->name, AT_REMOVEDIR); /* a full one stays: not ours */
+	else if (h && take(h) > 0)
 		remove_unused(h);
 }

@@ -221,6 +221,40 @@ static void a_sweep_removes_what_a_killed_daemon_left(void **state)
 	assert_true(exists(w->work, ".agents"));
 }
 
+/* Killed between making the folder and giving it its moment. */
+static void a_sweep_removes_what_was_half_made(void **state)
+{
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+
+	must(chdir(w->work) == 0);
+	must(mkdir(".codex", 0700) == 0 && chmod(".codex", 01755) == 0);
+	must(mkdir(".git", 0755) == 0); /* a person's, empty as well */
+	must(mkdir(".agents", 0755) == 0 && chmod(".agents", 01755) == 0);
+	world_put(".agents/mine", "");
+	sandbox_sweep(w->sandbox, &p);
+	assert_false(exists(w->work, ".codex"));
+	assert_true(exists(w->work, ".git"));
+	assert_true(exists(w->work, ".agents/mine"));
+}
+
+static void a_placeholder_has_the_usual_mode(void **state)
+{
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+	_cleanup_(mem) char *path = xasprintf("%s/.git", w->work);
+	struct error err = ERROR_INIT;
+	mode_t before = umask(0027);
+	struct plan plan;
+	struct stat st;
+
+	assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
+	(void)umask(before); /* cannot fail */
+	assert_return_code(lstat(path, &st), errno);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	plan_release(&plan);
+}
+
 static void a_sweep_leaves_what_is_in_use(void **state)
 {
 	struct world *w = *state;
@@ -465,6 +499,8 @@ int main(void)
 		WITH_WORLD(placeholders_are_shared_between_daemons),
 		WITH_WORLD(what_somebody_put_there_stays),
 		WITH_WORLD(a_sweep_removes_what_a_killed_daemon_left),
+		WITH_WORLD(a_sweep_removes_what_was_half_made),
+		WITH_WORLD(a_placeholder_has_the_usual_mode),
 		WITH_WORLD(a_sweep_leaves_what_is_in_use),
 		WITH_WORLD(a_folder_that_cannot_be_written_needs_no_cover),
 		WITH_WORLD(a_protected_name_that_is_a_link_refuses),
