@@ -105,14 +105,16 @@ static int load_lineage(struct store_tx *tx, char ret[17], struct error *err)
 }
 
 /* All that happens to the rows before the first request, or nothing of it. */
-static int prepare(struct store *s, struct store_recovery *ret, struct error *err)
+static int prepare(struct store *s, const struct store_options *o, struct store_recovery *ret,
+	struct error *err)
 {
 	_cleanup_(arena) struct arena keep = {0};
 	struct store_tx tx = {.view = {s->writer}, .clock = s->clock, .keep = &keep};
 
 	if (db_begin(s->writer, err) < 0)
 		return -1;
-	if (load_lineage(&tx, s->identity.lineage, err) < 0 || store_recover(&tx, ret, err) < 0) {
+	if (load_lineage(&tx, s->identity.lineage, err) < 0 ||
+		store_recover(&tx, o, ret, err) < 0) {
 		db_rollback(s->writer);
 		return -1;
 	}
@@ -120,13 +122,14 @@ static int prepare(struct store *s, struct store_recovery *ret, struct error *er
 	return db_commit(s->writer, err);
 }
 
-static int open_files(struct store *s, struct store_recovery *ret, struct error *err)
+static int open_files(struct store *s, const struct store_options *o, struct store_recovery *ret,
+	struct error *err)
 {
 	/* The lock first: a second owner fails before it can touch anything. */
 	if (take_lock(s, err) < 0 || db_open(s->path, &store_schema, &s->writer, err) < 0)
 		return -1;
 	s->identity.schema = store_schema.count;
-	if (prepare(s, ret, err) < 0)
+	if (prepare(s, o, ret, err) < 0)
 		return error_prefix(err, "recover the store");
 	if (db_open_reader(s->path, &s->reader, err) < 0)
 		return -1;
@@ -163,7 +166,7 @@ int store_open(const struct store_options *o, struct store **ret,
 	must(pthread_mutex_init(&s->lock, NULL) == 0);
 	list_init(&s->writing.jobs);
 	list_init(&s->reading.jobs);
-	if (open_files(s, &recovery, err) < 0 || store_threads_start(s, err) < 0)
+	if (open_files(s, o, &recovery, err) < 0 || store_threads_start(s, err) < 0)
 		return -1;
 	*ret_recovery = recovery;
 	*ret = mem_take(&s);

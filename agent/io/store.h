@@ -44,6 +44,7 @@ extern const struct error_kind STORE_CALL_REPEATED;      /* duplicate_call_id */
 extern const struct error_kind STORE_CALL_INVALID;       /* invalid_tool_call */
 
 struct store;
+struct store_turn;
 struct store_tx;   /* a writing job's hold on the store */
 struct store_view; /* a reading job's */
 
@@ -75,6 +76,10 @@ struct store_options {
 	const struct clock *clock;
 	/* Called on the loop for every committed event, in order; e dies with the call. */
 	void (*published)(void *arg, const struct store_event *e);
+	/* Called by store_open for every turn that it interrupts, before that is committed: what
+	 * the turn left outside the store is looked after again should this daemon die as well. May
+	 * be NULL; b and t die with the call. */
+	void (*interrupted)(void *arg, const struct bot *b, const struct store_turn *t);
 	void *arg;
 };
 /* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one

@@ -78,7 +78,8 @@ int store_threads_start(struct store *s, struct error *err);
 void store_threads_stop(struct store *s); /* runs what is queued, then joins */
 
 /* Everything a crash left, in the transaction of `tx` (spec 3.5). */
-int store_recover(struct store_tx *tx, struct store_recovery *ret, struct error *err);
+int store_recover(struct store_tx *tx, const struct store_options *o, struct store_recovery *ret,
+	struct error *err);
 
 /* Where an event belongs. */
 struct store_place {

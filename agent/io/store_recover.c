@@ -31,8 +31,25 @@ static int list_running(struct store_view *v, int64_t after, struct left list[PI
 	return rc;
 }
 
-static int interrupt(
-	struct store_tx *tx, const struct left *l, struct store_recovery *r, struct error *err)
+/* Lets the owner see to what the turn left outside the store. */
+static int tell(
+	struct store_tx *tx, const struct store_options *o, const struct left *l, struct error *err)
+{
+	_cleanup_(arena) struct arena a = {0};
+	struct bot b;
+	struct store_turn t;
+
+	if (!o->interrupted)
+		return 0;
+	if (store_bot_get_id(&tx->view, l->bot, &a, &b, err) < 0 ||
+		store_turn_get(&tx->view, l->bot, l->turn, &a, &t, err) < 0)
+		return -1;
+	o->interrupted(o->arg, &b, &t);
+	return 0;
+}
+
+static int interrupt(struct store_tx *tx, const struct store_options *o, const struct left *l,
+	struct store_recovery *r, struct error *err)
 {
 	const struct store_finish f = {
 		.bot = l->bot,
@@ -45,7 +62,7 @@ static int interrupt(
 	struct store_finished finished;
 	int64_t unknown;
 
-	if (store_turn_end(tx, &f, &finished, &unknown, err) < 0)
+	if (tell(tx, o, l, err) < 0 || store_turn_end(tx, &f, &finished, &unknown, err) < 0)
 		return -1;
 	r->interrupted_turns++;
 	r->unknown_calls += unknown;
@@ -63,7 +80,8 @@ static int count_ready(struct store_view *v, int64_t *ret, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-int store_recover(struct store_tx *tx, struct store_recovery *ret, struct error *err)
+int store_recover(struct store_tx *tx, const struct store_options *o, struct store_recovery *ret,
+	struct error *err)
 {
 	struct left list[PIECE];
 	struct store_recovery r = {0};
@@ -74,7 +92,7 @@ int store_recover(struct store_tx *tx, struct store_recovery *ret, struct error 
 		if (list_running(&tx->view, after, list, &count, err) < 0)
 			return -1;
 		for (size_t i = 0; i < count; i++) {
-			if (interrupt(tx, &list[i], &r, err) < 0)
+			if (interrupt(tx, o, &list[i], &r, err) < 0)
 				return -1;
 			after = list[i].turn;
 		}

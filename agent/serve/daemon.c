@@ -124,6 +124,7 @@ static int open_store(struct daemon *d, struct store_recovery *recovery, struct 
 		.loop = d->loop,
 		.clock = d->clock,
 		.published = publish_event,
+		.interrupted = setup_sweep,
 		.arg = d};
 
 	if (setup_store_folder(d->o->store, err) < 0)
@@ -159,10 +160,11 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (setup_providers(d, err) < 0 || setup_secrets(d, err) < 0 ||
+	if (setup_providers(d, err) < 0 || setup_secrets(d, err) < 0 || setup_helpers(d, err) < 0 ||
 		open_store(d, &recovery, err) < 0)
 		return -1;
-	if (setup_tools(d, err) < 0 || open_socket(d, err) < 0)
+	setup_tools(d);
+	if (open_socket(d, err) < 0)
 		return -1;
 	watch(d);
 	log_event(LOG_INFO, "daemon.ready", LOG_I64("pid", getpid()),

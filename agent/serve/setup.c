@@ -130,12 +130,14 @@ static void make_sandbox(struct daemon *d)
 		.walls = d->o->walls,
 		.protected_paths = protected_paths};
 
+	if (d->sandbox)
+		return;
 	if (set && set[0] == '/' && os_canonical(set, &tmpdir, NULL) == 0)
 		host.tmpdir = tmpdir;
 	d->sandbox = sandbox_new(&host);
 }
 
-int setup_tools(struct daemon *d, struct error *err)
+int setup_helpers(struct daemon *d, struct error *err)
 {
 	_cleanup_(mem) char *dir = NULL;
 
@@ -144,6 +146,25 @@ int setup_tools(struct daemon *d, struct error *err)
 		find_helper(dir, "consort-supervise", &d->supervisor, err) < 0)
 		return -1;
 	d->program = xasprintf("%s/agent", dir);
+	return 0;
+}
+
+void setup_sweep(void *arg, const struct bot *b, const struct store_turn *t)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct daemon *d = arg;
+	const struct tool_context c = {.host = &d->host,
+		.bot = b,
+		.workspace = t->workspace.p ? t->workspace : b->set.workspace};
+
+	if (b->set.sandbox == SANDBOX_FULL_ACCESS)
+		return;
+	make_sandbox(d);
+	sandbox_sweep(d->sandbox, tool_policy(&c, &a));
+}
+
+void setup_tools(struct daemon *d)
+{
 	make_sandbox(d);
 	note_store_files(d);
 	d->host.loop = d->loop;
@@ -157,7 +178,6 @@ int setup_tools(struct daemon *d, struct error *err)
 	d->host.never = d->never;
 	d->host.artifact = artifact_fetch;
 	d->host.artifact_arg = d;
-	return 0;
 }
 
 void setup_release(struct daemon *d)

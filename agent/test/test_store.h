@@ -28,6 +28,8 @@ struct bench {
 	struct arena a; /* what operations return */
 	struct seen *events;
 	size_t event_count;
+	int told_count; /* calls of interrupted(), and the last one's */
+	int64_t told_bot, told_turn;
 	struct error err;
 	int rc;
 	int dones;
@@ -48,6 +50,16 @@ static inline void bench_published(void *arg, const struct store_event *e)
 	};
 }
 
+/* Notes the turn that was interrupted, and whose. */
+static inline void bench_interrupted(void *arg, const struct bot *bot, const struct store_turn *t)
+{
+	struct bench *b = arg;
+
+	b->told_count++;
+	b->told_bot = bot->id;
+	b->told_turn = t->id;
+}
+
 static inline void bench_forget(struct bench *b)
 {
 	for (size_t i = 0; i < b->event_count; i++) {
@@ -66,6 +78,7 @@ static inline int bench_try_open(struct bench *b, struct error *err)
 		.loop = b->loop,
 		.clock = &b->clock.clock,
 		.published = bench_published,
+		.interrupted = bench_interrupted,
 		.arg = b,
 	};
 

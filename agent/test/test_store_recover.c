@@ -51,6 +51,9 @@ static void a_turn_between_steps_is_interrupted(void **state)
 	(void)state;
 	clock_fake_advance(&b->clock, 1000);
 	bench_reopen(b);
+	assert_int_equal(b->told_count, 1);
+	assert_int_equal(b->told_bot, bot.id);
+	assert_int_equal(b->told_turn, s.turn.id);
 	assert_int_equal(b->recovery.interrupted_turns, 1);
 	assert_int_equal(b->recovery.unknown_calls, 0);
 	assert_int_equal(b->recovery.ready_turns, 0);
@@ -69,6 +72,7 @@ static void a_turn_between_steps_is_interrupted(void **state)
 		"running\"}\n");
 	/* Once. */
 	bench_reopen(b);
+	assert_int_equal(b->told_count, 1);
 	assert_int_equal(b->recovery.interrupted_turns, 0);
 	/* Uncertainty never blocks the bot. */
 	assert_true(submit(b, "ada", "r2").started);
