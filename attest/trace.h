@@ -40,8 +40,8 @@ bool trace_is_of(const struct trace *tr, const struct trace_call *c, pid_t proce
 bool trace_makes_thread(const struct trace_call *c);
 bool trace_names(const struct trace_call *c, const char *name);
 bool trace_has(const struct trace_call *c, const char *needle); /* in its arguments */
-/* The index of the first call of that name at or after `from` whose arguments hold the needle
+/* The index of the first call of that name at or after number `at` whose arguments hold the needle
  * (NULL: any), or -1. */
-ptrdiff_t trace_find(const struct trace *tr, size_t from, const char *name, const char *needle);
+ptrdiff_t trace_find(const struct trace *tr, size_t at, const char *name, const char *needle);
 
 #endif

@@ -45,8 +45,8 @@ static void no_source_in(struct attest *t, const char *what, struct str text)
 			"%s holds the value of %s", what, sources[i].name);
 }
 
-/* Requests with a credential for a value where it does not belong. (A name that is none, of a member,
- * an operation or a tool, is repeated to whoever sent it.) */
+/* Requests with a credential for a value where it does not belong. (A name that is none, of a
+ * member, an operation or a tool, is repeated to whoever sent it.) */
 static void misplaced_requests(struct attest *t, struct attest_daemon *d)
 {
 	static const char *const shapes[] = {
