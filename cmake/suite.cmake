@@ -110,7 +110,7 @@ endfunction()
 # A library of lib/. Its one public header is NAME.h; what it needs stands in DEPENDS, each of a
 # lower rank, or configuring stops here. PKGS are targets made by pkg().
 function(suite_library name)
-	cmake_parse_arguments(L "" "RANK;PURPOSE" "SOURCES;DEPENDS;PKGS;TESTS" ${ARGN})
+	cmake_parse_arguments(PARSE_ARGV 1 L "" "RANK;PURPOSE" "SOURCES;DEPENDS;PKGS;TESTS")
 	foreach(needed IN LISTS L_DEPENDS)
 		get_property(rank GLOBAL PROPERTY suite_rank_${needed})
 		if("${rank}" STREQUAL "")
