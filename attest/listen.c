@@ -26,12 +26,12 @@ static socklen_t name_socket(struct attest *t, const char *path, struct sockaddr
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 }
 
-static int listen_on(struct attest *t, const char *what, int type, const void *addr, socklen_t len)
+static int listen_on(struct attest *t, const char *what, int family, int type,
+	const struct sockaddr *addr, socklen_t len)
 {
-	const struct sockaddr *a = addr;
-	int fd = socket(a->sa_family, type | SOCK_CLOEXEC, 0);
+	int fd = socket(family, type | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, a, len) < 0 || (type == SOCK_STREAM && listen(fd, 64) < 0))
+	if (fd < 0 || bind(fd, addr, len) < 0 || (type == SOCK_STREAM && listen(fd, 64) < 0))
 		attest_broken(t, "attest: listen on %s: %s", what, strerror(errno));
 	return fd;
 }
@@ -41,7 +41,7 @@ int drill_listen_unix(struct attest *t, const char *path)
 	struct sockaddr_un addr;
 	socklen_t len = name_socket(t, path, &addr);
 
-	return listen_on(t, path, SOCK_STREAM, &addr, len);
+	return listen_on(t, path, AF_UNIX, SOCK_STREAM, (struct sockaddr *)&addr, len);
 }
 
 int drill_listen_datagram(struct attest *t, const char *path)
@@ -49,7 +49,7 @@ int drill_listen_datagram(struct attest *t, const char *path)
 	struct sockaddr_un addr;
 	socklen_t len = name_socket(t, path, &addr);
 
-	return listen_on(t, path, SOCK_DGRAM, &addr, len);
+	return listen_on(t, path, AF_UNIX, SOCK_DGRAM, (struct sockaddr *)&addr, len);
 }
 
 static int listen_inet(struct attest *t, int type, int *ret_port)
@@ -57,7 +57,7 @@ static int listen_inet(struct attest *t, int type, int *ret_port)
 	struct sockaddr_in addr = {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(addr);
-	int fd = listen_on(t, "loopback", type, &addr, len);
+	int fd = listen_on(t, "loopback", AF_INET, type, (struct sockaddr *)&addr, len);
 
 	must(getsockname(fd, (struct sockaddr *)&addr, &len) == 0);
 	*ret_port = ntohs(addr.sin_port);
