@@ -14,6 +14,7 @@
 #include "attest/internal.h"
 #include "clock/clock.h"
 #include "os/os.h"
+#include "suite_config.h"
 
 enum {
 	FILE_MAX_BYTES = 64 * 1024 * 1024,
@@ -169,9 +170,13 @@ const char *attest_bin(const char *program)
 	static char path[4096];
 	char *dir = NULL;
 
+	/* what is too long is not found, which shows */
 	must(os_program_dir(&dir, NULL) == 0);
-	(void)snprintf(path, sizeof(path), "%s/%s", dir,
-		program); /* a longer one is not found, which shows */
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, program);
+	if (!attest_exists(path)) /* a helper, once it is installed */
+		(void)snprintf(path, sizeof(path), "%s/../libexec/consort/%s", dir, program);
+	if (!attest_exists(path))
+		(void)snprintf(path, sizeof(path), "%s/%s", SUITE_LIBEXEC, program);
 	free(dir);
 	return path;
 }
