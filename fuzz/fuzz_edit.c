@@ -89,13 +89,22 @@ static void replace(struct str content, const struct edit *e, struct buf *to, st
 	must(!to->full);
 }
 
+static bool is_too_large(struct str content, const struct edit *e)
+{
+	_cleanup_(buf) struct buf wanted = BUF_INIT(OUT_MAX_BYTES);
+	struct edit_report r = {.count = 0};
+
+	if (content.len > EDIT_FILE_MAX_BYTES)
+		return true;
+	replace(content, e, &wanted, &r);
+	return wanted.len > EDIT_FILE_MAX_BYTES;
+}
+
 static void check_refused(struct str content, const struct edit *e, const struct error *err)
 {
-	size_t first = NO_PLACE;
+	const size_t first = e->old.len > 0 ? find(content, e->old, 0) : NO_PLACE;
 
 	fuzz_check_error(err);
-	if (e->old.len > 0)
-		first = find(content, e->old, 0);
 	if (error_is(err, &EDIT_NOT_UTF8))
 		must(!utf8_valid(content));
 	else if (error_is(err, &EDIT_TARGET_NOT_FOUND))
@@ -104,7 +113,7 @@ static void check_refused(struct str content, const struct edit *e, const struct
 		must(!e->replace_all && first != NO_PLACE &&
 			find(content, e->old, first + 1) != NO_PLACE);
 	else
-		must(error_is(err, &EDIT_TOO_LARGE));
+		must(error_is(err, &EDIT_TOO_LARGE) && is_too_large(content, e));
 }
 
 static void check_done(

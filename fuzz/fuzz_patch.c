@@ -100,6 +100,36 @@ static struct counts count_lines(const struct patch_op *op)
 	return c;
 }
 
+/* Whether the lines of `after` from `at` on are the hunk's new ones. Kept lines may differ in the
+ * white space around them; an empty last one may have no line to see. */
+static bool is_new(
+	const struct patch_hunk *h, const struct lines *after, size_t at, size_t *ret_end)
+{
+	for (size_t i = 0; i < h->line_count - h->blank_tail; i++) {
+		const struct patch_line *l = &h->lines[i];
+
+		if (l->sort == PATCH_REMOVE)
+			continue;
+		if (!str_eq(str_trim(at < after->count ? after->at[at] : STR("")),
+			    str_trim(l->text)))
+			return false;
+		at++;
+	}
+	*ret_end = at;
+	return true;
+}
+
+/* Each hunk's new lines stand together, one hunk's after the other's. */
+static void check_hunks(const struct patch_op *op, const struct lines *after)
+{
+	size_t at = 0, end = 0;
+
+	for (size_t i = 0; i < op->hunk_count; i++, at = end) {
+		while (!is_new(&op->hunks[i], after, at, &end))
+			must(at++ < after->count);
+	}
+}
+
 static void check_applied(
 	const struct patch_op *op, struct str content, struct str made, const struct edit_report *r)
 {
@@ -123,6 +153,7 @@ static void check_applied(
 		must(after.count == before.count - c.removed + c.put ||
 			after.count + 1 == before.count - c.removed + c.put);
 	must(common(&before, &after) >= before.count - c.removed);
+	check_hunks(op, &after);
 	for (size_t i = 0; i < r->count && i < EDIT_PLACES_SHOWN; i++) {
 		must(r->lines[i] >= 1 && r->lines[i] <= before.count - c.removed + c.put + 1);
 		must(i == 0 || r->lines[i] >= r->lines[i - 1]);
