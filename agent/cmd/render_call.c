@@ -8,15 +8,19 @@
 #include "agent/core/item.h"
 
 enum {
-	SUBJECT_BYTES = 160,      /* ours: a title should stay a line */
-	REASON_BYTES = 1000,      /* ours */
-	PATCH_FILES_SHOWN = 4,    /* ours */
-	COMMAND_LINES_SHOWN = 40, /* ours: a person who decides sees more than one who watches */
+	SUBJECT_BYTES = 160,   /* ours: a title should stay a line */
+	REASON_BYTES = 1000,   /* ours */
+	PATCH_FILES_SHOWN = 4, /* ours */
+	CONTENT_LINES_SHOWN =
+		40, /* ours: at each end; a person who decides sees more than one who watches */
 };
 
 static const struct style_block output_block = {4, 10, 8, 240};
 static const struct style_block page_block = {4, 6, 2, 160};
-static const struct style_block asked_block = {14, COMMAND_LINES_SHOWN, COMMAND_LINES_SHOWN, 16384};
+/* A command is shown whole, whatever its length: it is at most 16 KiB. */
+static const struct style_block command_block = {14, SIZE_MAX / 2, 0, 65536};
+static const struct style_block content_block = {
+	14, CONTENT_LINES_SHOWN, CONTENT_LINES_SHOWN, 4096};
 
 /* What does not act on anything runs in the daemon, whatever sandbox the bot has. */
 bool render_call_in_daemon(struct str name)
@@ -298,15 +302,15 @@ static void put_asked_line(struct render *r, const char *label, struct str text)
 	(void)buf_putc(&r->out, '\n');
 }
 
-/* All of what would run: nobody should allow what they were shown in part. */
-static void put_asked_text(struct render *r, const char *label, struct str text)
+static void put_asked_text(
+	struct render *r, const char *label, struct str text, const struct style_block *how)
 {
 	struct buf lines = BUF_INIT(8 * 1024 * 1024);
 
 	put_label(r, label);
-	style_block(&lines, r->colours, STYLE_BOLD, text, &asked_block);
-	if (lines.len > asked_block.indent)
-		(void)buf_puts(&r->out, lines.data + asked_block.indent);
+	style_block(&lines, r->colours, STYLE_BOLD, text, how);
+	if (lines.len > how->indent)
+		(void)buf_puts(&r->out, lines.data + how->indent);
 	else
 		(void)buf_putc(&r->out, '\n');
 	buf_release(&lines);
@@ -367,18 +371,23 @@ static void put_what(struct render *r, struct str name, struct str arguments, bo
 	struct str path = render_call_argument(&a, arguments, "path");
 
 	if (str_is(name, "shell"))
-		put_asked_text(r, "command", render_call_argument(&a, arguments, "command"));
+		put_asked_text(r, "command", render_call_argument(&a, arguments, "command"),
+			&command_block);
 	else if (str_is(name, "apply_patch"))
-		put_asked_text(r, "patch", render_call_argument(&a, arguments, "patch"));
+		put_asked_text(
+			r, "patch", render_call_argument(&a, arguments, "patch"), &content_block);
 	else if (path.p)
 		put_asked_line(r, "path", path);
 	else
 		put_asked_line(r, "arguments", arguments);
 	if (str_is(name, "write"))
-		put_asked_text(r, "content", render_call_argument(&a, arguments, "content"));
+		put_asked_text(r, "content", render_call_argument(&a, arguments, "content"),
+			&content_block);
 	if (str_is(name, "edit")) {
-		put_asked_text(r, "old", render_call_argument(&a, arguments, "old"));
-		put_asked_text(r, "new", render_call_argument(&a, arguments, "new"));
+		put_asked_text(
+			r, "old", render_call_argument(&a, arguments, "old"), &content_block);
+		put_asked_text(
+			r, "new", render_call_argument(&a, arguments, "new"), &content_block);
 	}
 	if (was_cut)
 		put_mark(r, STYLE_BAD, "this is only the beginning of it\n");
