@@ -214,6 +214,8 @@ static const char *const known_commands[] = {
 	"serve",
 	"rehearse",
 	"help",
+	"inspect",
+	"configure",
 };
 /* Words of a flag that would lead off this machine or to another daemon. `login` has the sign-in's
  * own port, and is left out. */
