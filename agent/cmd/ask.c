@@ -35,8 +35,14 @@ static int too_long(struct ask *a, struct error *err)
 	return error_set(err, &ERROR_LIMIT, "the request is over %d bytes", REQUEST_MAX_BYTES);
 }
 
-static int call(struct ask *a, struct client *c, int timeout_ms,
-	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret,
+/* How long to wait, and who hears what comes before the answer. */
+struct hearing {
+	int timeout_ms;
+	void (*event)(void *arg, const struct json *line);
+	void *arg;
+};
+
+static int call(struct ask *a, struct client *c, const struct hearing *h, const struct json **ret,
 	struct error *err)
 {
 	struct str body = body_of(a);
@@ -44,20 +50,20 @@ static int call(struct ask *a, struct client *c, int timeout_ms,
 
 	if (a->text.full)
 		return too_long(a, err);
-	rc = client_call(c, body, timeout_ms, event, arg, ret, err);
+	rc = client_call(c, body, h->timeout_ms, h->event, h->arg, ret, err);
 	buf_release(&a->text);
 	return rc;
 }
 
 int ask_call(struct ask *a, struct client *c, const struct json **ret, struct error *err)
 {
-	return call(a, c, ANSWER_MS, NULL, NULL, ret, err);
+	return call(a, c, &(struct hearing){ANSWER_MS, NULL, NULL}, ret, err);
 }
 
 int ask_wait(struct ask *a, struct client *c, void (*event)(void *arg, const struct json *line),
 	void *arg, const struct json **ret, struct error *err)
 {
-	return call(a, c, -1, event, arg, ret, err);
+	return call(a, c, &(struct hearing){-1, event, arg}, ret, err);
 }
 
 int ask_send(struct ask *a, struct client *c, int64_t *ret_id, struct error *err)

@@ -64,12 +64,12 @@ static char *copy(struct str s)
 	return s.p ? xstrndup(s.p, s.len) : NULL;
 }
 
-void drill_item(struct drill *d, struct str text)
+void drill_item(struct drill *d, struct str json)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	struct item item;
 
-	if (item_read(&a, text, &item, NULL) < 0 || item.role != ITEM_ASSISTANT)
+	if (item_read(&a, json, &item, NULL) < 0 || item.role != ITEM_ASSISTANT)
 		return;
 	for (size_t i = 0; i < item.call_count; i++) {
 		struct drill_call *c = xcalloc(1, sizeof(*c));

@@ -37,7 +37,7 @@ struct drill_call {
 void drill_init(struct drill *d, const char *asks);
 void drill_release(struct drill *d);
 /* An assistant's item: notes its calls. */
-void drill_item(struct drill *d, struct str item);
+void drill_item(struct drill *d, struct str json);
 /* An approval as `approvals` lists it. */
 void drill_asked(struct drill *d, const struct json *approval);
 /* tool_started */

@@ -192,12 +192,12 @@ static void put_reply(struct render *r, struct str bot, const struct item *item)
 		note_call(r, bot, &item->calls[i]);
 }
 
-void render_item(struct render *r, struct str bot, struct str text)
+void render_item(struct render *r, struct str bot, struct str json)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	struct item item;
 
-	if (item_read(&a, text, &item, NULL) < 0)
+	if (item_read(&a, json, &item, NULL) < 0)
 		return; /* of a family this version does not know */
 	if (item.role == ITEM_USER)
 		put_prompt(r, item.text);

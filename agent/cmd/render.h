@@ -49,7 +49,7 @@ void render_subject(struct render *r, struct str bot, int64_t turn);
 /* A piece of the model's words, as it comes. */
 void render_delta(struct render *r, struct str text);
 /* A stored item: words that were not shown yet, and the calls it makes; a prompt of somebody. */
-void render_item(struct render *r, struct str bot, struct str item);
+void render_item(struct render *r, struct str bot, struct str json);
 /* NULL when the item was not seen. */
 struct render_call *render_find(struct render *r, struct str bot, struct str call_id);
 /* The calls of its reply that come before it are done, so that it is the next to run. Until then
@@ -61,7 +61,7 @@ bool render_has_open(const struct render *r, struct str bot);
 /* tool_started: the call and where it runs. */
 void render_started(struct render *r, struct str bot, const struct json *data);
 /* tool_completed with the item of its result (absent: it could not be had). */
-void render_completed(struct render *r, struct str bot, const struct json *data, struct str item);
+void render_completed(struct render *r, struct str bot, const struct json *data, struct str json);
 
 /* One pending approval as `approvals` lists it. With `paste` the commands that answer it. */
 void render_asked(struct render *r, const struct json *approval, const struct paste *paste);

@@ -255,7 +255,7 @@ static void put_denied(struct render *r, const struct json *data, struct str out
 	(void)buf_putc(&r->out, '\n');
 }
 
-void render_completed(struct render *r, struct str bot, const struct json *data, struct str text)
+void render_completed(struct render *r, struct str bot, const struct json *data, struct str json)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	struct render_call *c = render_find(r, bot, json_str(json_get(data, "call_id")));
@@ -264,7 +264,7 @@ void render_completed(struct render *r, struct str bot, const struct json *data,
         };
 	struct str name = str_from(c ? c->name : NULL);
 
-	if (text.p && item_read(&a, text, &item, NULL) < 0)
+	if (json.p && item_read(&a, json, &item, NULL) < 0)
 		item.text = (struct str){NULL, 0};
 	if (r->at != RENDER_TITLED || (c && !c->titled)) {
 		put_title(r, name, arguments_of(c));

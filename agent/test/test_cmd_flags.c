@@ -43,13 +43,13 @@ static void modes_become_gates(void **state)
 		{"full",   NULL,           "{\"gates\":[]}"},
 		{"manual", NULL,
                  "{\"gates\":[{\"tag\":\"person\",\"tools\":[\"shell\",\"edit\"],\"expire_"
-                 "ms\":null}]}"                            },
+			"ms\":null}]}"                     },
 		{"auto",   NULL,
                  "{\"gates\":[{\"tag\":\"auto\",\"tools\":[\"shell\",\"edit\"],\"expire_"
-                 "ms\":null}]}"                            },
+			"ms\":null}]}"                     },
 		{NULL,     "read , shell",
                  "{\"gates\":[{\"tag\":\"person\",\"tools\":[\"read\",\"shell\"],\"expire_"
-                 "ms\":null}]}"                            },
+			"ms\":null}]}"                     },
 	};
 	struct str_list tools = three_tools();
 
