@@ -60,10 +60,15 @@ int ask_call(struct ask *a, struct client *c, const struct json **ret, struct er
 	return call(a, c, &(struct hearing){ANSWER_MS, NULL, NULL}, ret, err);
 }
 
-int ask_wait(struct ask *a, struct client *c, void (*event)(void *arg, const struct json *line),
+int ask_hear(struct ask *a, struct client *c, void (*event)(void *arg, const struct json *line),
 	void *arg, const struct json **ret, struct error *err)
 {
-	return call(a, c, &(struct hearing){-1, event, arg}, ret, err);
+	return call(a, c, &(struct hearing){ANSWER_MS, event, arg}, ret, err);
+}
+
+int ask_wait(struct ask *a, struct client *c, const struct json **ret, struct error *err)
+{
+	return call(a, c, &(struct hearing){-1, NULL, NULL}, ret, err);
 }
 
 int ask_send(struct ask *a, struct client *c, int64_t *ret_id, struct error *err)

@@ -23,9 +23,11 @@ void ask_begin(struct ask *a, const char *op);
 /* Sends and waits for the answer, which is valid until the next call. Events that come in between
  * are dropped. Releases a. */
 int ask_call(struct ask *a, struct client *c, const struct json **ret, struct error *err);
-/* The same for as long as it takes, and with the events handed on. */
-int ask_wait(struct ask *a, struct client *c, void (*event)(void *arg, const struct json *line),
+/* The same, with the events handed on. */
+int ask_hear(struct ask *a, struct client *c, void (*event)(void *arg, const struct json *line),
 	void *arg, const struct json **ret, struct error *err);
+/* The same as ask_call for as long as it takes; ask_call gives up after a minute. */
+int ask_wait(struct ask *a, struct client *c, const struct json **ret, struct error *err);
 /* Sends and does not wait. */
 int ask_send(struct ask *a, struct client *c, int64_t *ret_id, struct error *err);
 

@@ -74,6 +74,8 @@ int output_end(const char *command, int status)
 	output_flush();
 	if (!failed)
 		return status;
+	if (failed == EPIPE)
+		return CLI_FAILED; /* whoever read has seen enough */
 	errno = failed;
 	(void)error_sys(&err, "write the output");
 	(void)fprintf(stderr, "agent %s: %s: %s\n", command, error_code(&err), err.text);

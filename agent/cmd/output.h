@@ -16,7 +16,8 @@ void output_json(const struct json *value);
 void output_member(const char *name, const struct json *value);
 void output_flush(void);
 bool output_failed(void);
-/* Flushes; `status`, or CLI_FAILED with a message when something could not be written. */
+/* Flushes; `status`, or CLI_FAILED with a message when something could not be written (without one
+ * where nobody reads any more). */
 int output_end(const char *command, int status);
 
 /* Colours are for a terminal that can show them, and only where NO_COLOR is not set. */

@@ -190,7 +190,7 @@ void paste_follow(struct buf *to, const struct paste *p, struct str bot, int64_t
 void paste_result(struct buf *to, const struct paste *p, struct str bot, int64_t turn)
 {
 	begin(to, p, "result", bot);
-	(void)buf_printf(to, " --turn %" PRId64, turn);
+	(void)buf_printf(to, " --turn %" PRId64 "%s", turn, p->pretty ? " --pretty" : "");
 }
 
 void paste_continue(struct buf *to, const struct paste *p, struct str bot)

@@ -53,7 +53,7 @@ static void keep(void *arg, const struct json *line)
 
 int stream_call(struct stream *s, struct ask *a, const struct json **ret, struct error *err)
 {
-	return ask_wait(a, s->client, keep, s, ret, err);
+	return ask_hear(a, s->client, keep, s, ret, err);
 }
 
 int stream_follow(struct stream *s, const char *bot, int64_t after, struct error *err)

@@ -41,7 +41,7 @@ static int ask(struct client *c, const struct options *o, char **handles, int co
 		json_put_i64(&a.j, "timeout_ms", o->timeout_ms.value);
 	if (o->any)
 		json_put_bool(&a.j, "any", true);
-	return ask_wait(&a, c, NULL, NULL, ret, err);
+	return ask_wait(&a, c, ret, err);
 }
 
 /* All good; with `any` at least one, and none that is over is bad. */

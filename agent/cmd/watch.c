@@ -110,6 +110,9 @@ static int show_accepted(struct watch *w, const struct stream_event *e, struct e
 static int show_delta(struct watch *w, const struct stream_event *e, struct error *err)
 {
 	(void)err;
+	if (!w->bot)
+		return 0; /* words of several bots would mix: each is told when its message is whole
+			   */
 	render_delta(&w->render, json_str(json_get(e->data, "text")));
 	return 0;
 }

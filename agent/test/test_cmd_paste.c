@@ -118,7 +118,7 @@ static void writes_whole_commands(void **state)
 	assert_string_equal(b.data, "agent follow --store /x --all --after 57 --pretty");
 	buf_clear(&b);
 	paste_result(&b, &p, STR("otter"), 9);
-	assert_string_equal(b.data, "agent result --store /x --bot otter --turn 9");
+	assert_string_equal(b.data, "agent result --store /x --bot otter --turn 9 --pretty");
 }
 
 /* Where the daemon is not the one another shell of this user would find, the command says which. */
