@@ -6,6 +6,7 @@
  * version may still lie in the WAL, by SQLite with checkpoints off.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "db/internal.h"
@@ -78,14 +79,24 @@ static int set_guards(struct db *d, struct error *err)
 	return 0;
 }
 
+/* SQLite counts the memory in use under one lock, which every allocation of every connection takes;
+ * nobody here asks for the count. Settled once, before the first connection: another user of SQLite
+ * in this process may have been first, and then it stays as it is. */
+static void set_up_library(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static int connect(const struct db_file *file, struct db **ret, struct error *err)
 {
 	/* Read-write for a reader too: it has to share the WAL's index. */
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
 		    SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	_cleanup_(db) struct db *d = xcalloc(1, sizeof(*d));
 	int rc;
 
+	(void)pthread_once(&once, set_up_library); /* cannot fail */
 	errno = 0;
 	rc = sqlite3_open_v2(file->path, &d->handle, flags, NULL);
 	if (rc != SQLITE_OK)
