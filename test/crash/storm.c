@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "test/crash/events.h"
+#include "test/crash/history.h"
 #include "test/crash/rig.h"
 #include "test/crash/turns.h"
 
@@ -33,7 +34,6 @@ enum {
 	INTEGRITY_EVERY = 10, /* rounds: the copy takes longer than a round */
 	LOAD_PER_BOT = 2,
 	NEAR_EVENTS = 1500, /* how far back most random cursors lie */
-	PAGE_NODES = 100,
 	RESUBMIT_OLD = 3,
 };
 
@@ -529,23 +529,6 @@ static void check_bots(struct client *c)
 	}
 }
 
-static void wait_idle(struct client *c)
-{
-	int64_t until = rig_now_ms() + SETTLE_MS;
-
-	for (;;) {
-		const struct json *stats = rig_call(c, "\"op\":\"stats\"");
-
-		if (rig_i64(stats, "active_turns") == 0 && rig_i64(stats, "queued_turns") == 0)
-			return;
-		rig_true(rig_now_ms() < until,
-			"queued turns do not start: %lld active, %lld queued",
-			(long long)rig_i64(stats, "active_turns"),
-			(long long)rig_i64(stats, "queued_turns"));
-		rig_pause(5);
-	}
-}
-
 /* The result that the model is given of a call that has none of its own. */
 static void check_results(struct client *c)
 {
@@ -578,95 +561,6 @@ static void check_results(struct client *c)
 	}
 }
 
-/* Each call of an assistant's item has exactly one result before anything else comes. */
-struct line_state {
-	struct str open[64];
-	size_t count;
-	char text[4096];
-	size_t used;
-};
-
-static void open_call(struct line_state *l, struct str id)
-{
-	must(l->count < ARRAY_LEN(l->open) && l->used + id.len < sizeof(l->text));
-	memcpy(l->text + l->used, id.p, id.len);
-	l->open[l->count++] = (struct str){l->text + l->used, id.len};
-	l->used += id.len;
-}
-
-static void close_call(struct line_state *l, struct str id, const char *bot)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		if (!str_eq(l->open[i], id))
-			continue;
-		l->open[i] = l->open[--l->count];
-		return;
-	}
-	rig_broken("bot %s: a result for " STR_FMT ", which has one or was never asked", bot,
-		STR_ARG(id));
-}
-
-static void walk_item(struct line_state *l, const struct json *item, const char *bot)
-{
-	struct str role = json_str(json_get(item, "role"));
-	const struct json *calls = json_get(item, "tool_calls");
-
-	if (str_is(role, "tool")) {
-		close_call(l, json_str(json_get(item, "tool_call_id")), bot);
-		return;
-	}
-	rig_true(l->count == 0, "bot %s: call " STR_FMT " has no result", bot, STR_ARG(l->open[0]));
-	l->used = 0;
-	if (!calls)
-		return;
-	json_for_each (call, calls)
-		open_call(l, json_str(json_get(call, "id")));
-}
-
-/* The page's ids as a list in JSON; the number of them. */
-static size_t page_ids(const struct json *page, struct buf *ids, int64_t *ret_last)
-{
-	size_t count = 0;
-
-	json_for_each (n, json_get(page, "nodes")) {
-		*ret_last = rig_i64(n, "node");
-		(void)buf_printf(ids, "%s%lld", count++ ? "," : "", (long long)*ret_last);
-	}
-	must(!ids->full);
-	return count;
-}
-
-static void check_history(struct client *c, struct bot *b)
-{
-	struct line_state l = {.count = 0};
-	size_t count;
-
-	do {
-		_cleanup_(buf) struct buf ids = BUF_INIT(65536);
-		const struct json *page = rig_call(c,
-			"\"op\":\"history_nodes\",\"bot\":\"%s\",\"min_node\":%lld,\"limit\":%d,"
-			"\"oldest_first\":true",
-			b->name, (long long)b->checked_node + 1, PAGE_NODES);
-		int64_t last = b->checked_node;
-
-		count = page_ids(page, &ids, &last);
-		if (count == 0)
-			break;
-		page = rig_call(c,
-			"\"op\":\"history_items\",\"bot\":\"%s\",\"nodes\":[" STR_FMT "]", b->name,
-			STR_ARG(buf_str(&ids)));
-		json_for_each (row, json_get(page, "items")) {
-			if (!json_get(row, "item"))
-				break;
-			walk_item(&l, json_get(row, "item"), b->name);
-			b->checked_node = rig_i64(row, "node");
-		}
-		rig_true(b->checked_node <= last, "history_items gave more than was asked");
-	} while (count > 0);
-	rig_true(l.count == 0, "bot %s is idle and call " STR_FMT " has no result", b->name,
-		STR_ARG(l.open[0]));
-}
-
 static void check_placeholders(void)
 {
 	static const char *const names[] = {".git", ".agents", ".codex"};
@@ -686,7 +580,7 @@ static void check_placeholders(void)
 /* All turns are over: what is recorded and what was really done agree. */
 static void settle(struct client *c)
 {
-	wait_idle(c);
+	history_wait_idle(c, SETTLE_MS);
 	read_back();
 	for (size_t slot = 0; slot < storm.bot_count; slot += 2) {
 		_cleanup_(mem) char *ledger = xasprintf(
@@ -699,7 +593,8 @@ static void settle(struct client *c)
 	check_results(c);
 	for (size_t i = 0; i < storm.bot_count; i++) {
 		if (storm.bots[i].made)
-			check_history(c, &storm.bots[i]);
+			storm.bots[i].checked_node = history_check(
+				c, storm.bots[i].name, storm.bots[i].checked_node);
 	}
 	check_placeholders();
 	storm.checked_turn = storm.turns.last;
