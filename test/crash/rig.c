@@ -443,6 +443,8 @@ bool rig_integrity(struct rig *r)
  * Requests.
  */
 static int call(struct client *c, const char *body, va_list args, const struct json **ret,
+	struct error *err) __attribute__((format(printf, 2, 0)));
+static int call(struct client *c, const char *body, va_list args, const struct json **ret,
 	struct error *err)
 {
 	_cleanup_(mem) char *text = xvasprintf(body, args);
