@@ -92,6 +92,10 @@ void loop_stream_write(struct loop_stream *s, const void *p, size_t len);
 void loop_stream_flush(struct loop_stream *s);
 size_t loop_stream_queued(const struct loop_stream *s); /* bytes not yet in the kernel */
 void loop_stream_end_writes(struct loop_stream *s); /* after what is queued: shutdown or close */
+/* Whether the peer of a socket has closed all of it: nobody hears what is still written. False for
+ * one that only says no more, and for what is no socket. For a stream that is paused or whose
+ * reading is over, since only reading and writing tell by themselves. */
+bool loop_stream_is_gone(const struct loop_stream *s);
 /* Reads what is there now, about max_bytes at most, without waiting: data() and ended() run inside.
  */
 void loop_stream_drain(struct loop_stream *s, size_t max_bytes);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -405,6 +406,14 @@ void loop_stream_end_writes(struct loop_stream *s)
 	s->ending = true;
 	if (s->queued == 0)
 		finish_writes(s);
+}
+
+bool loop_stream_is_gone(const struct loop_stream *s)
+{
+	struct pollfd look = {.fd = s->fd};
+
+	return !s->closed && is_shared(s) && poll(&look, 1, 0) == 1 &&
+	       (look.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 void loop_stream_drain(struct loop_stream *s, size_t max_bytes)

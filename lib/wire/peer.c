@@ -7,6 +7,7 @@
 
 enum {
 	FINISH_MAX_MS = 1000, /* wire.h: how long a peer may take to read the rest */
+	LOOK_MS = 1000,       /* wire.h: how often one that is not read from is looked at */
 };
 
 const struct error_kind WIRE_SLOW = {"slow_reader", ERROR_CLASS_LIMIT};
@@ -26,6 +27,7 @@ struct wire_peer {
 	enum peer_state state;
 	bool paused, freed;
 	bool silent; /* after a farewell: nobody is told, it frees itself */
+	bool over;   /* it says no more; said_all() was told */
 	struct wire_lines lines;
 	struct buf held; /* read but not told, while paused */
 	/* Packets not yet in the kernel, by the count of bytes sent when each ends: a ring. */
@@ -34,6 +36,7 @@ struct wire_peer {
 	uint64_t sent_bytes;
 	struct loop_timer *soon;  /* goes on with what is held, or tells the end */
 	struct loop_timer *limit; /* of finishing */
+	struct loop_timer *look;  /* whether it is gone, while nothing is read */
 	struct loop_exit *exit;   /* of a silent one */
 	bool end_due;
 	struct error end; /* what closed() gets; no kind: a clean end */
@@ -59,6 +62,7 @@ void wire_peer_free(struct wire_peer *p)
 	loop_stream_close(mem_take(&p->stream));
 	loop_timer_free(mem_take(&p->soon));
 	loop_timer_free(mem_take(&p->limit));
+	loop_timer_free(mem_take(&p->look));
 	loop_exit_free(mem_take(&p->exit));
 	loop_defer(p->loop, peer_destroy, p); /* this may be inside one of its callbacks */
 }
@@ -75,6 +79,7 @@ static void peer_end(struct wire_peer *p, const struct error *err)
 	p->state = PEER_ENDED;
 	loop_stream_close(mem_take(&p->stream));
 	loop_timer_stop(p->limit);
+	loop_timer_stop(p->look);
 	p->packets = 0;
 	p->end_due = true;
 	error_clear(&p->end);
@@ -172,15 +177,41 @@ static void on_ended(void *arg, const struct error *err)
 		peer_fault(p, &cut);
 		return;
 	}
+	if (!err && p->state == PEER_OPEN && p->cb.said_all && !loop_stream_is_gone(p->stream)) {
+		p->over = true;
+		loop_timer_set(p->look, LOOK_MS);
+		p->cb.said_all(p->arg);
+		return;
+	}
 	if (p->state == PEER_OPEN || p->state == PEER_FINISHING)
 		peer_end(p, err);
+}
+
+/* Nothing is read, so nothing else tells that a peer has left: to one that owes it an answer only
+ * later, or never, it would stay for ever. */
+static void on_look(void *arg)
+{
+	struct wire_peer *p = arg;
+
+	if (p->state != PEER_OPEN || (!p->paused && !p->over))
+		return;
+	loop_timer_set(p->look, LOOK_MS);
+	if (!loop_stream_is_gone(p->stream))
+		return;
+	if (p->over)
+		peer_end(p, NULL);
+	else if (p->cb.gone)
+		p->cb.gone(p->arg);
 }
 
 void wire_peer_pause(struct wire_peer *p)
 {
 	p->paused = true;
-	if (p->state == PEER_OPEN)
-		loop_stream_pause(p->stream);
+	if (p->state != PEER_OPEN)
+		return;
+	loop_stream_pause(p->stream);
+	if (!loop_timer_active(p->look))
+		loop_timer_set(p->look, LOOK_MS);
 }
 
 void wire_peer_resume(struct wire_peer *p)
@@ -330,6 +361,7 @@ struct wire_peer *wire_peer_new(
 	p->held = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES); /* a read is far less */
 	p->soon = loop_timer_new(l, on_soon, p);
 	p->limit = loop_timer_new(l, on_limit, p);
+	p->look = loop_timer_new(l, on_look, p);
 	p->stream = loop_stream_new(l, fd, write_fd, &stream_callbacks, p);
 	return p;
 }

@@ -50,6 +50,12 @@ struct wire_callbacks {
 	void (*line)(void *arg, struct str line);
 	void (*closed)(void *arg, const struct error *err); /* err NULL: a clean end */
 	void (*drained)(void *arg); /* all that was queued is in the kernel; may be NULL */
+	/* The peer says no more but still listens (shutdown(2), the end of what is piped into
+	 * socat): the owner answers what it owes, then finishes. NULL: that is closed(). */
+	void (*said_all)(void *arg);
+	/* The peer has left while it was paused: nobody hears an answer, and what it said before is
+	 * told when it is resumed. Comes again each second until then. May be NULL. */
+	void (*gone)(void *arg);
 };
 struct wire_peer *wire_peer_new(
 	struct loop *l, int fd, int write_fd, const struct wire_callbacks *cb, void *arg);

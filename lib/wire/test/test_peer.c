@@ -426,6 +426,99 @@ static void a_farewell_nobody_reads_dies_with_the_loop(void **state)
 	os_close(fd);
 }
 
+/*
+ * Owners that hear of a peer which says no more, and of one that left while it was paused.
+ */
+struct patient {
+	struct owner o;
+	int said_all, gone;
+};
+
+static void on_said_all(void *arg)
+{
+	container_of(arg, struct patient, o)->said_all++;
+}
+
+static void on_gone(void *arg)
+{
+	struct patient *p = container_of(arg, struct patient, o);
+
+	p->gone++;
+	wire_peer_resume(p->o.peer);
+}
+
+static int patient_open(struct patient *p)
+{
+	static const struct wire_callbacks all = {
+		on_line, on_closed, on_drained, on_said_all, on_gone};
+	int fds[2];
+
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+	*p = (struct patient){.said_all = 0};
+	p->o = (struct owner){.loop = loop_new(), .got = BUF_INIT(4096), .end = ERROR_INIT};
+	p->o.peer = wire_peer_new(p->o.loop, fds[0], -1, &all, &p->o);
+	return fds[1];
+}
+
+static void a_peer_that_says_no_more_is_still_answered(void **state)
+{
+	struct patient p;
+	int fd = patient_open(&p);
+	char buf[16];
+
+	(void)state;
+	say(fd, "ask\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	run_briefly(p.o.loop);
+	assert_string_equal(p.o.got.data, "[ask]");
+	assert_int_equal(p.said_all, 1);
+	assert_int_equal(p.o.closed, 0);
+	assert_int_equal(wire_peer_send(p.o.peer, STR("late")), 0);
+	wire_peer_finish(p.o.peer);
+	loop_run(p.o.loop);
+	assert_int_equal(p.o.closed, 1);
+	assert_null(p.o.end.kind);
+	assert_int_equal(read(fd, buf, sizeof(buf)), 5);
+	assert_memory_equal(buf, "late\n", 5);
+	os_close(fd);
+	owner_release(&p.o);
+}
+
+static void a_peer_that_said_all_and_leaves_is_an_end(void **state)
+{
+	struct patient p;
+	int fd = patient_open(&p);
+
+	(void)state;
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	run_briefly(p.o.loop);
+	assert_int_equal(p.said_all, 1);
+	os_close(fd); /* nothing is sent to it and nothing read: it is looked at */
+	loop_run(p.o.loop);
+	assert_int_equal(p.o.closed, 1);
+	assert_null(p.o.end.kind);
+	owner_release(&p.o);
+}
+
+static void a_paused_peer_that_leaves_is_told_of(void **state)
+{
+	struct patient p;
+	int fd = patient_open(&p);
+
+	(void)state;
+	p.o.pause_after = 1;
+	say(fd, "a\nb\n");
+	run_briefly(p.o.loop);
+	os_close(fd);
+	loop_run(p.o.loop);
+	assert_int_equal(p.gone, 1);
+	assert_string_equal(p.o.got.data, "[a][b]"); /* what it said counts */
+	assert_int_equal(p.said_all, 0);             /* it does not listen either */
+	assert_int_equal(p.o.closed, 1);
+	assert_null(p.o.end.kind);
+	owner_release(&p.o);
+}
+
 static void a_peer_that_vanishes_is_an_end(void **state)
 {
 	struct owner o;
@@ -457,6 +550,9 @@ int main(void)
 		cmocka_unit_test(finishing_and_freeing_work_inside_a_line),
 		cmocka_unit_test(a_line_outlives_the_end_it_causes),
 		cmocka_unit_test(a_farewell_nobody_reads_dies_with_the_loop),
+		cmocka_unit_test(a_peer_that_says_no_more_is_still_answered),
+		cmocka_unit_test(a_peer_that_said_all_and_leaves_is_an_end),
+		cmocka_unit_test(a_paused_peer_that_leaves_is_told_of),
 		cmocka_unit_test(a_peer_that_vanishes_is_an_end),
 	};
 
