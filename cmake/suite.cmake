@@ -5,6 +5,7 @@ option(CONSORT_TESTS "build unit tests, fuzz corpora and checks" ON)
 option(CONSORT_BENCH "build the benchmarks" OFF)
 option(CONSORT_SANITIZE "address and undefined behaviour sanitizers" OFF)
 option(CONSORT_FUZZ "libFuzzer targets instead of corpus runners (clang)" OFF)
+option(CONSORT_WERROR "a warning stops the build" ON)
 option(CONSORT_HARDEN "the flags of a release" OFF)
 set(CONSORT_BWRAP "" CACHE STRING "the one path of bubblewrap, instead of the system's usual ones")
 
@@ -26,8 +27,8 @@ endif()
 
 add_library(suite_flags INTERFACE)
 target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
-	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers -Werror
-	-fno-omit-frame-pointer -fstack-protector-strong)
+	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers
+	$<$<BOOL:${CONSORT_WERROR}>:-Werror> -fno-omit-frame-pointer -fstack-protector-strong)
 target_compile_definitions(suite_flags INTERFACE _GNU_SOURCE)
 target_include_directories(suite_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR}
 	${CMAKE_BINARY_DIR}/include)
