@@ -427,26 +427,46 @@ const char *drill_program(struct attest *t, const char *name, const char *script
 	return path;
 }
 
-const char *const *drill_mask_bwrap(struct attest *t, const char *over)
+const char *const *drill_mask_bwrap_and(struct attest *t, const char *over, const char *script)
 {
 	const char **argv = arena_alloc(&t->arena, 7 * sizeof(*argv));
-	struct buf mounts = BUF_INIT(4096);
+	struct buf text = BUF_INIT(8192);
 
+	must(buf_puts(&text, "set -e; ") == 0);
 	for (size_t i = 0; i < ARRAY_LEN(bwrap_paths); i++) {
 		if (attest_exists(bwrap_paths[i])) /* /bin may be /usr/bin */
-			must(buf_printf(&mounts, "mount --bind '%s' %s && ", over,
-				     bwrap_paths[i]) == 0);
+			must(buf_printf(&text, "mount --bind '%s' %s; ", over, bwrap_paths[i]) ==
+				0);
 	}
-	must(buf_puts(&mounts, "exec \"$@\"") == 0);
+	must(buf_printf(&text, "%s; exec \"$@\"", script) == 0);
 	argv[0] = "unshare";
 	argv[1] = "-Urm";
 	argv[2] = "/bin/sh";
 	argv[3] = "-c";
-	argv[4] = object(t, &mounts);
+	argv[4] = object(t, &text);
 	argv[5] = "sh";
 	argv[6] = NULL;
-	buf_release(&mounts);
+	buf_release(&text);
 	return argv;
+}
+
+const char *const *drill_mask_bwrap(struct attest *t, const char *over)
+{
+	return drill_mask_bwrap_and(t, over, ":");
+}
+
+const char *drill_copy_bwrap(struct attest *t)
+{
+	const char *copy = attest_path(t, "%s/copy-of-bwrap", attest_home(t));
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(bwrap_paths) && !attest_exists(bwrap_paths[i]))
+		i++;
+	if (i == ARRAY_LEN(bwrap_paths))
+		attest_not_here(t, "there is no bubblewrap at a fixed path");
+	attest_true(t, attest_sh(t, "cp '%s' '%s'", bwrap_paths[i], copy).status == 0,
+		"attest: no copy of bubblewrap");
+	return copy;
 }
 
 const char *drill_probe(struct attest *t)

@@ -83,6 +83,11 @@ bool drill_was_reached(int fd);
 /* Puts programs before `agent` that mount `over` over every fixed path of bubblewrap that there is,
  * in a user and mount namespace: for attest_start.wrap. Needs NEEDS_NAMESPACE. */
 const char *const *drill_mask_bwrap(struct attest *t, const char *over);
+/* The same, and a shell script that runs there before. */
+const char *const *drill_mask_bwrap_and(struct attest *t, const char *over, const char *script);
+/* A copy of bubblewrap in the case's home. Seen from the namespace above, the system's own one
+ * belongs to nobody known, unless the case runs as root. */
+const char *drill_copy_bwrap(struct attest *t);
 /* A program in the case's home: a shell script. Its path. */
 const char *drill_program(struct attest *t, const char *name, const char *script, ...)
 	__attribute__((format(printf, 3, 4)));

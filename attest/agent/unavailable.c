@@ -24,6 +24,12 @@ static void check_refused(struct drill *r)
 		"a bot exists");
 }
 
+/* Why there is no sandbox. */
+static struct str refusal(struct drill *r)
+{
+	return json_str(json_get(json_get(client_ready(r->d->client), "sandbox"), "detail"));
+}
+
 static const char *no_program(struct attest *t)
 {
 	const char *path = attest_path(t, "%s/no-program", attest_home(t));
@@ -82,16 +88,16 @@ static void AG_069_without_bubblewrap_no_sandboxed_bot(struct attest *t)
 /* A user namespace in which no further one may be made; or a program that fails. */
 static void AG_071_without_namespaces_no_sandboxed_bot(struct attest *t)
 {
-	static const char *const none[] = {"unshare", "-Ur", "/bin/sh", "-c",
-		"echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"", "sh", NULL};
-	struct attest_start s = {.wrap = none};
+	static const char none[] = "echo 0 > /proc/sys/user/max_user_namespaces";
+	struct attest_start s = {.wrap = drill_mask_bwrap_and(t, drill_copy_bwrap(t), none)};
 	struct drill r;
 
-	if (attest_sh(t, "unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_user_namespaces'").status)
+	if (attest_sh(t, "unshare -Ur sh -c '%s'", none).status != 0)
 		attest_not_here(t, "/proc/sys/user cannot be written");
 	drill_init(&r, t);
 	drill_start(&r, &s);
 	check_refused(&r);
+	attest_has(t, "what the daemon says of it", refusal(&r), "user.max_user_namespaces");
 	attest_daemon_kill(t, r.d);
 	s.wrap = drill_mask_bwrap(t, failing_program(t));
 	drill_again(&r, &s);
@@ -186,7 +192,7 @@ static size_t lines(struct attest *t, const char *path)
 static void AG_074_a_build_fixes_another_path(struct attest *t)
 {
 	const char *used = attest_path(t, "%s/used", attest_home(t));
-	const char *real = attest_path(t, "%s/real", attest_home(t));
+	const char *real = drill_copy_bwrap(t);
 	const char *wrapper = drill_program(
 		t, "wrapper", "echo used >> '%s'; exec '%s' \"$@\"", used, real);
 	struct attest_start s = {0};
@@ -197,9 +203,8 @@ static void AG_074_a_build_fixes_another_path(struct attest *t)
 		attest_not_here(t, "the test build of the daemon with another fixed path");
 	s.wrap = start_elsewhere(
 		t, attest_path(t,
-			   "cp /usr/bin/bwrap '%s'; mount -t tmpfs none /mnt; cp '%s' %s; "
-			   "mount --bind '%s' /usr/bin/bwrap",
-			   real, wrapper, ATTEST_ELSEWHERE, failing_program(t)));
+			   "mount -t tmpfs none /mnt; cp '%s' %s; mount --bind '%s' /usr/bin/bwrap",
+			   wrapper, ATTEST_ELSEWHERE, failing_program(t)));
 	drill_init(&r, t);
 	drill_start(&r, &s);
 	(void)attest_bot(t, r.d, "b", CONFINED);

@@ -108,10 +108,8 @@ static void race_init(struct race *race, struct attest *t)
 /* A bubblewrap that first puts the link in the folder's place, if it is told to. */
 static const char *swapping_program(struct attest *t, const struct race *race)
 {
-	const char *real = attest_path(t, "%s/real", attest_home(t));
+	const char *real = drill_copy_bwrap(t);
 
-	attest_true(t, attest_sh(t, "cp /usr/bin/bwrap '%s'", real).status == 0,
-		"attest: no copy of bubblewrap");
 	return drill_program(t, "swapping",
 		"if test -e '%s'; then mv '%s' '%s'; ln -s '%s' '%s'; fi; exec '%s' \"$@\"",
 		race->armed, race->folder, race->away, race->outside, race->folder, real);
