@@ -26,16 +26,16 @@ static void __attribute__((constructor)) find_shift(void)
 		shift = p;
 }
 
-int clock_gettime(clockid_t clock, struct timespec *t)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-	int rc = (int)syscall(SYS_clock_gettime, clock, t);
+	int rc = (int)syscall(SYS_clock_gettime, clock_id, tp);
 
-	if (rc == 0 && clock == CLOCK_REALTIME && shift) {
-		t->tv_sec += (time_t)(*shift / 1000);
-		t->tv_nsec += (long)(*shift % 1000) * 1000000;
-		if (t->tv_nsec < 0 || t->tv_nsec >= 1000000000) {
-			t->tv_sec += t->tv_nsec < 0 ? -1 : 1;
-			t->tv_nsec += t->tv_nsec < 0 ? 1000000000 : -1000000000;
+	if (rc == 0 && clock_id == CLOCK_REALTIME && shift) {
+		tp->tv_sec += (time_t)(*shift / 1000);
+		tp->tv_nsec += (long)(*shift % 1000) * 1000000;
+		if (tp->tv_nsec < 0 || tp->tv_nsec >= 1000000000) {
+			tp->tv_sec += tp->tv_nsec < 0 ? -1 : 1;
+			tp->tv_nsec += tp->tv_nsec < 0 ? 1000000000 : -1000000000;
 		}
 	}
 	return rc;

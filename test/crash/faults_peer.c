@@ -130,6 +130,16 @@ static void long_lines(struct rig *r)
 	rig_stop(r);
 }
 
+/* What a session has said when it leaves. */
+static const char *const last_words[] = {
+	"",
+	"{\"id\":1,\"op\":\"stats\"}\n",
+	"{\"id\":1,\"op\":\"follow\",\"bot\":\"*\"}\n",
+	"{\"id\":1,\"op\":\"wait\",\"handles\":[\"turn:ada/1\"]}\n",
+	"{\"id\":1,\"op\":\"submit\",\"bot\":\"ada\",\"request_id\":\"s\",\"prompt\":\"\"}\n",
+	"{\"id\":1",
+};
+
 static void many_sessions(struct rig *r)
 {
 	struct client *c = fault_start(r, quick_script);
@@ -138,13 +148,7 @@ static void many_sessions(struct rig *r)
 
 	fault_bot(c, "ada", folder, "");
 	for (int i = 0; i < SESSIONS; i++) {
-		static const char *const left[] = {"", "{\"id\":1,\"op\":\"stats\"}\n",
-			"{\"id\":1,\"op\":\"follow\",\"bot\":\"*\"}\n",
-			"{\"id\":1,\"op\":\"wait\",\"handles\":[\"turn:ada/1\"]}\n",
-			"{\"id\":1,\"op\":\"submit\",\"bot\":\"ada\",\"request_id\":\"s\","
-			"\"prompt\":\"go\"}\n",
-			"{\"id\":1"};
-		const char *bytes = left[i % (int)ARRAY_LEN(left)];
+		const char *bytes = last_words[i % (int)ARRAY_LEN(last_words)];
 		struct client *peer = rig_connect(r);
 
 		put_raw(peer, bytes, strlen(bytes));

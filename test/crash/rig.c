@@ -104,13 +104,6 @@ void rig_not_here(const char *format, ...)
 	_exit(RIG_SKIP);
 }
 
-static void on_end(int signum)
-{
-	end_everything();
-	leave_home();
-	_exit(128 + signum);
-}
-
 char *rig_keep(struct rig *r, const char *format, ...)
 {
 	_cleanup_(mem) char *text = NULL;
@@ -130,10 +123,7 @@ void rig_init(struct rig *r, const char *bin)
 	*r = (struct rig){.child = 0};
 	current = r;
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* without it rig_no_survivors sees less */
-	(void)signal(SIGTERM, on_end);          /* fails for no such signal only */
-	(void)signal(SIGINT, on_end);
-	(void)signal(SIGALRM, on_end);
-	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);         /* fails for no such signal only */
 	if (os_program_dir(&dir, &err) < 0 ||
 		os_temp_dir("/var/tmp/consort-crash-", &home, &err) < 0)
 		rig_broken("%s", err.text);
@@ -217,12 +207,14 @@ static char *const *make_environ(struct rig *r)
 	return env;
 }
 
-static void become(char *const *argv, char *const *env, const char *log)
+static void become(char *const *argv, char *const *env, const char *log, pid_t test)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
-	(void)setpgid(0, 0); /* a terminal's ^C is ours alone to pass on */
+	/* a test that is ended by force takes the daemon along, and the daemon its commands */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != test)
+		_exit(127);
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)dup2(null, STDIN_FILENO);
 	(void)dup2(null, STDOUT_FILENO);
@@ -245,6 +237,7 @@ void rig_start(struct rig *r, const char *const *wrap, const char *const *args)
 	const char *argv[ARGS_MAX];
 	size_t count = add_all(argv, 0, wrap);
 	char *const *env = make_environ(r);
+	pid_t test;
 
 	must(r->child == 0);
 	argv[count++] = rig_keep(r, "%s/agent", r->bin);
@@ -253,10 +246,11 @@ void rig_start(struct rig *r, const char *const *wrap, const char *const *args)
 	argv[count++] = rig_keep(r, "drill=rehearsal,%s", r->script);
 	count = add_all(argv, count, args);
 	argv[count] = NULL;
+	test = getpid();
 	r->child = fork(); /* one thread, always to exec */
 	rig_true(r->child >= 0, "fork: %s", strerror(errno));
 	if (r->child == 0)
-		become((char *const *)argv, env, r->log);
+		become((char *const *)argv, env, r->log, test);
 }
 
 static int plain_status(int status)
@@ -364,7 +358,7 @@ static void describe_children(struct buf *to)
 		if (word.len == 0 || os_read_file(name, &line, NULL) < 0)
 			continue;
 		for (size_t i = 0; i < line.len; i++)
-			line.data[i] = line.data[i] ? line.data[i] : ' ';
+			line.data[i] = (char)(line.data[i] ? line.data[i] : ' ');
 		(void)buf_printf(
 			to, "\n  " STR_FMT ": %.300s", STR_ARG(word), line.len ? line.data : "");
 	}
