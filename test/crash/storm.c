@@ -554,6 +554,10 @@ static void check_results(struct client *c)
 				rig_true(str_is(said, "{\"error\":\"cancelled\"}") ||
 						 was_interrupted(t),
 					"a call that never started has: " STR_FMT, STR_ARG(said));
+			else
+				rig_true(was_interrupted(t),
+					"call %s of turn %lld ran and is said to be cancelled",
+					call->id, (long long)i);
 			rig_true(call->started || call->lines == 0,
 				"call %s of turn %lld never started and wrote", call->id,
 				(long long)i);
