@@ -158,13 +158,31 @@ const char *json_unquote(char *at, char *end, struct str *ret, char **ret_after)
 	}
 }
 
-/* A control character, a quote or a backslash. */
+/*
+ * What JSON takes as it is but a terminal acts on: DEL, and U+0080 to U+009F, of which U+009B is
+ * ESC [ in one. A line of ours may end on somebody's screen. 0 when it is none of them, else its
+ * length.
+ */
+static inline size_t hidden_len(const char *p, const char *end)
+{
+	if (*p == 0x7f)
+		return 1;
+	return (unsigned char)*p == 0xc2 && end - p >= 2 && (unsigned char)p[1] <= 0x9f ? 2 : 0;
+}
+
+/* Whether a run may hold one of them: seldom, and seen fast. */
+static bool may_hide(const char *p, size_t len)
+{
+	return len > 0 && (memchr(p, 0x7f, len) || memchr(p, 0xc2, len));
+}
+
+/* A control character, the highest U+009F, a quote or a backslash. */
 static void quote_escaped(struct buf *to, unsigned char c)
 {
 	static const char digits[] = "0123456789abcdef";
 	static const char short_forms[0x20] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-	const char letter = c < sizeof(short_forms) ? short_forms[c] : (char)c;
+	const char letter = c < sizeof(short_forms) ? short_forms[c] : c < 0x7f ? (char)c : '\0';
 	const char both[2] = {'\\', letter};
 	const char hex[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
 
@@ -172,6 +190,27 @@ static void quote_escaped(struct buf *to, unsigned char c)
 		(void)buf_put(to, both, sizeof(both));
 	else
 		(void)buf_put(to, hex, sizeof(hex));
+}
+
+/* A run that is copied but for what is hidden in it. */
+static void quote_run(struct buf *to, const char *p, size_t len)
+{
+	const char *const end = p + len;
+	const char *from = p;
+
+	if (!may_hide(p, len))
+		p = end;
+	while (p != end) {
+		const size_t hidden = hidden_len(p, end);
+
+		if (hidden > 0) {
+			(void)buf_put(to, from, (size_t)(p - from));
+			quote_escaped(to, (unsigned char)p[hidden - 1]);
+			from = p + hidden;
+		}
+		p += hidden > 0 ? hidden : 1;
+	}
+	(void)buf_put(to, from, (size_t)(end - from));
 }
 
 /* A string that needs no escapes, in one piece. */
@@ -195,13 +234,13 @@ void json_quote(struct buf *to, struct str s)
 {
 	size_t run = s.len > 0 ? copied_run(s.p, s.p + s.len) : 0;
 
-	if (run == s.len) {
+	if (run == s.len && !may_hide(s.p, s.len)) {
 		quote_plain(to, s);
 		return;
 	}
 	(void)buf_putc(to, '"');
 	for (size_t i = 0; i < s.len; i++) {
-		(void)buf_put(to, s.p + i, run);
+		quote_run(to, s.p + i, run);
 		i += run;
 		if (i == s.len)
 			break;

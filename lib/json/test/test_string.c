@@ -148,6 +148,31 @@ static void bytes_of_no_character_become_a_mark(void **state)
 	}
 }
 
+static void what_a_terminal_acts_on_is_escaped(void **state)
+{
+	static const struct {
+		const char *name, *bytes, *wanted;
+	} rows[] = {
+		{"DEL",                    "\x7f",                         "\"\\u007f\""       },
+		{"the first of C1",        "\xc2\x80",                     "\"\\u0080\""       },
+		{"CSI in a text",          "a\xc2\x9b 2Jb",                "\"a\\u009b 2Jb\""  },
+		{"the last, twice",        "\xc2\x9f\xc2\x9f",             "\"\\u009f\\u009f\""},
+		{"no-break space is none", "\xc2\xa0",                     "\"\xc2\xa0\""      },
+		{"cut",                    "\xc2",                         "\"\xef\xbf\xbd\""  },
+		{"between others",         "\n\x7f\"\xc2\x85\xff\xc3\xa9",
+                 "\"\\n\\u007f\\\"\\u0085\xef\xbf\xbd\xc3\xa9\""                               },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(buf) struct buf b = BUF_INIT(256);
+
+		json_quote(&b, str_from(rows[i].bytes));
+		if (strcmp(b.data, rows[i].wanted) != 0)
+			fail_msg("%s: %s", rows[i].name, b.data);
+	}
+}
+
 static void writes_the_absent_and_the_empty(void **state)
 {
 	_cleanup_(buf) struct buf b = BUF_INIT(256);
@@ -167,6 +192,7 @@ int main(void)
 		cmocka_unit_test(every_code_point_is_read_escaped_and_plain),
 		cmocka_unit_test(an_escape_stands_anywhere),
 		cmocka_unit_test(bytes_of_no_character_become_a_mark),
+		cmocka_unit_test(what_a_terminal_acts_on_is_escaped),
 		cmocka_unit_test(writes_the_absent_and_the_empty),
 	};
 
