@@ -79,14 +79,32 @@ static int add_configured(
 	return 0;
 }
 
-/* AG-232: /tmp and $TMPDIR, where they are folders that may be written. */
+/* The first protected name in the folder that is a symbolic link; NULL: none is. */
+static char *protected_link(const char *root)
+{
+	for (size_t n = 0; protected_names[n]; n++) {
+		char *path = xasprintf("%s/%s", root, protected_names[n]);
+		struct stat st;
+
+		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* AG-232: /tmp and $TMPDIR, where they are folders that may be written. One that holds a protected
+ * name as a link is left out: everybody puts things there, any bot and on a shared machine any
+ * user, and one link must not keep every bot from running anything. */
 static void add_temporary(const struct sandbox *s, const char *path, struct path_list *to)
 {
 	__attribute__((cleanup(guard_path_cleanup))) struct guard_path p = {0};
+	_cleanup_(mem) char *link = NULL;
 
 	if (!path || guard_resolve("/", str_from(path), &p, NULL) < 0 || !p.is_dir)
 		return;
-	if (root_allowed(s, p.real, NULL) == 0)
+	link = protected_link(p.real);
+	if (!link && root_allowed(s, p.real, NULL) == 0)
 		path_list_put(to, mem_take(&p.real));
 }
 
@@ -159,17 +177,13 @@ void roots_release(struct roots *r)
 int roots_check_links(const struct roots *r, struct error *err)
 {
 	for (size_t i = 0; i < r->all.count; i++) {
-		for (size_t n = 0; protected_names[n]; n++) {
-			_cleanup_(mem) char *path = xasprintf(
-				"%s/%s", r->all.items[i], protected_names[n]);
-			struct stat st;
+		_cleanup_(mem) char *path = protected_link(r->all.items[i]);
 
-			if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-				return error_set(err, &SANDBOX_PROTECTED_LINK,
-					"'%s' is a symbolic link; the sandbox can protect only a "
-					"real folder of that name",
-					path);
-		}
+		if (path)
+			return error_set(err, &SANDBOX_PROTECTED_LINK,
+				"'%s' is a symbolic link; the sandbox can protect only a real "
+				"folder of that name",
+				path);
 	}
 	return 0;
 }

@@ -146,6 +146,25 @@ static void a_link_under_a_protected_name_refuses_any_path(void **state)
 	assert_fails(sandbox_place(w->sandbox, &p, &at, &ret, &err), &err, SANDBOX_PROTECTED_LINK);
 }
 
+/* $TMPDIR stands for /tmp too: what somebody puts there stops nobody's commands. */
+static void a_link_in_a_temporary_folder_only_costs_that_folder(void **state)
+{
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path at = {0};
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+	const char *const roots[] = {w->tmp, NULL};
+	struct error err = ERROR_INIT;
+	enum sandbox_place ret;
+
+	assert_int_equal(place(w, &p, "tmp/x"), SANDBOX_INSIDE);
+	must(chdir(w->tmp) == 0 && symlink(w->outside, ".aws") == 0);
+	assert_int_equal(place(w, &p, "tmp/x"), SANDBOX_OUTSIDE);
+	assert_int_equal(place(w, &p, "home/work/x"), SANDBOX_INSIDE);
+	p.writable_roots = roots; /* asked for by name it is a root like any other */
+	must(guard_resolve(w->work, STR("file"), &at, NULL) == 0);
+	assert_fails(sandbox_place(w->sandbox, &p, &at, &ret, &err), &err, SANDBOX_PROTECTED_LINK);
+}
+
 static void a_workspace_that_vanished_is_no_place(void **state)
 {
 	__attribute__((cleanup(guard_path_cleanup))) struct guard_path at = {0};
@@ -171,6 +190,7 @@ int main(void)
 		WITH_WORLD(of_a_home_as_root),
 		WITH_WORLD(of_the_other_modes),
 		WITH_WORLD(a_link_under_a_protected_name_refuses_any_path),
+		WITH_WORLD(a_link_in_a_temporary_folder_only_costs_that_folder),
 		WITH_WORLD(a_workspace_that_vanished_is_no_place),
 	};
 
