@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,11 @@
 #include "os/os.h"
 
 enum {
-	COVER_MOMENT_S =
-		981173106,    /* 2001-02-03T04:05:06Z; even, for file systems of two seconds */
-	COVER_TRIES_MAX = 64, /* ours: each is lost to a removal by somebody else in that moment */
+	/* ours: each try is lost to somebody else who makes or removes it in that moment. They need
+	 * microseconds, unless a busy machine lets them wait in the middle: then a tenth of a
+	 * second. */
+	COVER_YIELDS = 16,
+	COVER_TRIES_MAX = COVER_YIELDS + 100,
 };
 
 struct placeholder {
@@ -146,6 +149,22 @@ static struct placeholder *find(struct sandbox *s, const char *path)
 	return NULL;
 }
 
+/* Whether what stands there is on its way to become one; its maker may also have died. */
+static bool is_being_made(const struct placeholder *h)
+{
+	struct stat st;
+
+	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_half_made(&st);
+}
+
+static void let_others_on(int tries)
+{
+	if (tries < COVER_YIELDS)
+		(void)sched_yield();
+	else
+		(void)poll(NULL, 0, 1); /* a signal only shortens it */
+}
+
 static int cover(struct placeholder *h, bool *ret_exists, struct error *err)
 {
 	for (int tries = 0; tries < COVER_TRIES_MAX; tries++) {
@@ -158,11 +177,11 @@ static int cover(struct placeholder *h, bool *ret_exists, struct error *err)
 		taken = take(h);
 		if (taken > 0)
 			return 1;
-		if (taken == 0) {
+		if (taken == 0 && (tries + 1 == COVER_TRIES_MAX || !is_being_made(h))) {
 			*ret_exists = true;
 			return 0;
 		}
-		(void)sched_yield(); /* the other one needs microseconds */
+		let_others_on(tries);
 	}
 	return error_set(err, &ERROR_SYS, "cover '%s' for the sandbox: it comes and goes", h->path);
 }
@@ -215,6 +234,13 @@ bool placeholder_may(const char *path)
 	struct stat st;
 
 	return lstat(path, &st) < 0 || is_as_made(&st);
+}
+
+bool placeholder_begun(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && is_half_made(&st);
 }
 
 void placeholder_sweep(const char *path)

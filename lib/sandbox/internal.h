@@ -92,6 +92,10 @@ bool protected_when_missing(const char *name);
 int roots_check_links(const struct roots *r, struct error *err);
 
 /* cover.c: placeholders for names that must not appear. */
+enum {
+	COVER_MOMENT_S = 981173106 /* when they were changed: 2001-02-03T04:05:06Z; even, for file
+				      systems of two seconds */
+};
 struct placeholder;
 /*
  * Covers a missing name: *ret is counted and given back with placeholder_unref. NULL in *ret: there
@@ -102,6 +106,8 @@ int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **re
 	struct error *err);
 /* Whether the name is free or has a placeholder, somebody's, already. */
 bool placeholder_may(const char *path);
+/* Whether a folder stands there that may be one being made: of use for the protected names alone. */
+bool placeholder_begun(const char *path);
 void placeholder_unref(struct placeholder *h);
 /* Removes one that nobody uses. */
 void placeholder_sweep(const char *path);

@@ -60,10 +60,11 @@ static void draft_names(struct draft *d)
 	for (size_t i = 0; i < d->roots.all.count; i++) {
 		for (size_t n = 0; protected_names[n]; n++) {
 			char *path = xasprintf("%s/%s", d->roots.all.items[i], protected_names[n]);
+			bool covered = protected_when_missing(protected_names[n]);
 
-			if (!placeholder_may(path))
+			if (!placeholder_may(path) && !(covered && placeholder_begun(path)))
 				path_list_put(&d->kept, path);
-			else if (protected_when_missing(protected_names[n]))
+			else if (covered)
 				path_list_put(&d->missing, path);
 			else
 				free(path);

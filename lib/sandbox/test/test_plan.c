@@ -4,6 +4,11 @@
  */
 #include "world.h"
 
+#include <poll.h>
+#include <sys/file.h>
+
+enum { SLOW_MS = 20 /* far more than what yielding lasts */ };
+
 static int set_up(void **state)
 {
 	struct world *w = world_new("work");
@@ -174,6 +179,63 @@ static void placeholders_are_shared_between_daemons(void **state)
 	plan_release(&two);
 	assert_false(exists(w->work, ".git"));
 	sandbox_free(other);
+}
+
+/* Another daemon with a placeholder in its hands that must wait for the processor: before it
+ * removes one, with the lock held, or before one is finished. Ends by itself. */
+static pid_t slow_daemon(const struct world *w, bool removes)
+{
+	static const struct timespec moment[2] = {
+		{COVER_MOMENT_S, 0},
+                {COVER_MOMENT_S, 0}
+        };
+	_cleanup_(mem) char *path = xasprintf("%s/.git", w->work);
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	must(pipe(ready) == 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd = -1;
+
+		must(mkdir(path, 0755) == 0 && chmod(path, removes ? 0755 : 01755) == 0);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		must(!removes || (futimens(fd, moment) == 0 && flock(fd, LOCK_EX) == 0));
+		must(write(ready[1], "x", 1) == 1);
+		(void)poll(NULL, 0, SLOW_MS); /* the passing of time is what is tried */
+		must(rmdir(path) == 0);
+		_exit(0);
+	}
+	must(pid > 0 && read(ready[0], &byte, 1) == 1);
+	must(close(ready[0]) == 0 && close(ready[1]) == 0);
+	return pid;
+}
+
+static void assert_waits_for(struct world *w, bool removes)
+{
+	pid_t daemon = slow_daemon(w, removes);
+	struct sandbox_policy p = world_policy(w);
+	struct error err = ERROR_INIT;
+	struct plan plan;
+	int status;
+
+	assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
+	must(waitpid(daemon, &status, 0) == daemon);
+	assert_int_equal(status, 0);
+	assert_true(exists(w->work, ".git")); /* ours by now */
+	plan_release(&plan);
+	assert_false(exists(w->work, ".git"));
+}
+
+static void a_slow_removal_is_waited_for(void **state)
+{
+	assert_waits_for(*state, true);
+}
+
+static void a_slow_making_is_waited_for(void **state)
+{
+	assert_waits_for(*state, false);
 }
 
 static void what_somebody_put_there_stays(void **state)
@@ -497,6 +559,8 @@ int main(void)
 		WITH_WORLD(a_protected_path_that_is_missing_cannot_be_made),
 		WITH_WORLD(placeholders_are_counted_and_go_with_the_last),
 		WITH_WORLD(placeholders_are_shared_between_daemons),
+		WITH_WORLD(a_slow_removal_is_waited_for),
+		WITH_WORLD(a_slow_making_is_waited_for),
 		WITH_WORLD(what_somebody_put_there_stays),
 		WITH_WORLD(a_sweep_removes_what_a_killed_daemon_left),
 		WITH_WORLD(a_sweep_removes_what_was_half_made),
