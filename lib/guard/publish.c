@@ -1,8 +1,9 @@
 /*
  * Writing and removing regular files by handle.
  *
- * A new content is staged under an exclusive name in the same folder and takes the file's name in
- * one step, so a reader sees the old file or the new one, whole. Where that step can exchange the
+ * A new content is staged in the same folder, where that can be without a name, so that who is
+ * killed meanwhile leaves nothing, and takes the file's name in one step, so a reader sees the old
+ * file or the new one, whole. Where that step can exchange the
  * two names, the old file is looked at once more after it: somebody's change between the look and
  * the step is put back. What another name, another owner or a read-only folder forbids is written
  * in place. There is no fsync: a file of a workspace is as durable as an editor's or a compiler's.
@@ -202,9 +203,19 @@ static int write_in_place(const struct target *t, struct str content, struct err
 	return 0;
 }
 
-/* A new name in the folder, exclusive and opened for writing. */
-static int stage_open(const struct target *t, mode_t mode, char name[STAGE_NAME_SIZE], int *ret_fd,
-	struct error *err)
+/* A new content on its way. */
+struct stage {
+	int fd;
+	bool named;
+	char name[STAGE_NAME_SIZE];
+};
+
+static void stage_cleanup(struct stage *s)
+{
+	os_close(s->fd);
+}
+
+static int stage_choose_name(struct stage *s, struct error *err)
 {
 	unsigned char bits[STAGE_RANDOM_BYTES];
 	char hex[2 * sizeof(bits) + 1];
@@ -212,9 +223,32 @@ static int stage_open(const struct target *t, mode_t mode, char name[STAGE_NAME_
 	if (os_random(bits, sizeof(bits), err) < 0)
 		return -1;
 	text_hex(bits, sizeof(bits), hex);
-	(void)snprintf(
-		name, STAGE_NAME_SIZE, STAGE_PREFIX "%s", hex); /* the caller's room fits both */
-	return guard_openat(t->dir, name, O_WRONLY | O_CREAT | O_EXCL, mode, ret_fd, err);
+	(void)snprintf(s->name, sizeof(s->name), STAGE_PREFIX "%s", hex); /* has room for both */
+	return 0;
+}
+
+/* A file in the folder, opened for writing: without a name where the file system has such and /proc
+ * can give it one, else under a new one. */
+static int stage_open(const struct target *t, mode_t mode, struct stage *s, struct error *err)
+{
+	if (stage_choose_name(s, err) < 0)
+		return -1;
+	if (access("/proc/self/fd", X_OK) == 0 &&
+		guard_openat(t->dir, ".", O_WRONLY | O_TMPFILE, mode, &s->fd, NULL) == 0)
+		return 0;
+	if (guard_openat(t->dir, s->name, O_WRONLY | O_CREAT | O_EXCL, mode, &s->fd, err) < 0)
+		return -1;
+	s->named = true;
+	return 0;
+}
+
+/* Gives a file without a name this one, which must be free. */
+static int stage_link(const struct stage *s, const struct target *t, const char *name)
+{
+	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd); /* fits by its size */
+	return linkat(AT_FDCWD, path, t->dir, name, AT_SYMLINK_FOLLOW);
 }
 
 static int stage_fill(
@@ -233,20 +267,17 @@ static int stage_fill(
 }
 
 /* Gives the staged file the name of a file that was not there: never over one that is now. */
-static int take_free_name(const struct target *t, const char *stage, struct error *err)
+static int take_free_name(const struct target *t, const struct stage *s, struct error *err)
 {
-	if (renameat2(t->dir, stage, t->dir, t->name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno == EEXIST)
-		return changed(t->path, "was made", err);
-	if (errno != EINVAL && errno != ENOSYS)
-		return guard_sys(err, "name", t->path);
+	int rc = s->named ? renameat2(t->dir, s->name, t->dir, t->name, RENAME_NOREPLACE)
+			  : stage_link(s, t, t->name);
+
 	/* a file system without that step: a link takes no name that is taken either */
-	if (linkat(t->dir, stage, t->dir, t->name, 0) == 0)
-		return 0;
-	if (errno == EEXIST)
+	if (rc < 0 && s->named && (errno == EINVAL || errno == ENOSYS))
+		rc = linkat(t->dir, s->name, t->dir, t->name, 0);
+	if (rc < 0 && errno == EEXIST)
 		return changed(t->path, "was made", err);
-	return guard_sys(err, "name", t->path);
+	return rc < 0 ? guard_sys(err, "name", t->path) : 0;
 }
 
 /*
@@ -281,13 +312,16 @@ static int check_exchanged(
 
 /* Gives the staged file the name of the one that is there. *ret_keep: the stage's name must stay.
  */
-static int take_name(
-	const struct target *t, int fd, const char *stage, bool *ret_keep, struct error *err)
+static int take_name(const struct target *t, struct stage *s, bool *ret_keep, struct error *err)
 {
+	const char *stage = s->name;
 	struct stat st;
 
+	if (!s->named && stage_link(s, t, stage) < 0)
+		return guard_sys(err, "name", stage);
+	s->named = true;
 	if (renameat2(t->dir, stage, t->dir, t->name, RENAME_EXCHANGE) == 0)
-		return check_exchanged(t, fd, stage, ret_keep, err);
+		return check_exchanged(t, s->fd, stage, ret_keep, err);
 	if (errno == ENOENT)
 		return changed(t->path, "was removed", err);
 	if (errno != EINVAL && errno != ENOSYS)
@@ -303,22 +337,21 @@ static int take_name(
 static int publish_staged(const struct target *t, struct str content, mode_t new_mode,
 	bool *ret_no_room, struct error *err)
 {
-	char stage[STAGE_NAME_SIZE];
+	__attribute__((cleanup(stage_cleanup))) struct stage stage = {.fd = -1};
 	mode_t birth = t->exists || new_mode ? 0600 : 0666;
-	_cleanup_(fd) int fd = -1;
 	bool keep = false;
 	int rc;
 
-	if (stage_open(t, birth, stage, &fd, err) < 0) {
+	if (stage_open(t, birth, &stage, err) < 0) {
 		*ret_no_room = error_is(err, &GUARD_DENIED);
 		return -1;
 	}
-	rc = stage_fill(fd, t, new_mode, content, err);
+	rc = stage_fill(stage.fd, t, new_mode, content, err);
 	if (rc == 0)
-		rc = t->exists ? take_name(t, fd, stage, &keep, err)
-			       : take_free_name(t, stage, err);
-	if (!keep)
-		(void)unlinkat(t->dir, stage, 0); /* the old file, or ours that found no name */
+		rc = t->exists ? take_name(t, &stage, &keep, err) : take_free_name(t, &stage, err);
+	if (stage.named && !keep)
+		(void)unlinkat(
+			t->dir, stage.name, 0); /* the old file, or ours that found no name */
 	return rc;
 }
 

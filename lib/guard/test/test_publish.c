@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -327,6 +328,38 @@ static void a_folder_that_flickers_leads_nowhere(void **state)
 	assert_true(done > 0);
 }
 
+/* How many names the folder was given since the watch began, and that each is `expected`. */
+static size_t assert_names_made(int watch, const char *expected)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t len = read(watch, events, sizeof(events));
+	size_t count = 0;
+
+	for (ssize_t at = 0; at < len; count++) {
+		const struct inotify_event *e = (const struct inotify_event *)(events + at);
+
+		assert_string_equal(e->name, expected);
+		at += (ssize_t)(sizeof(*e) + e->len);
+	}
+	return count;
+}
+
+/* Who is killed in the middle of it leaves nothing that was not there. */
+static void a_new_file_has_no_other_name_before(void **state)
+{
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path p = {0};
+	_cleanup_(fd) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	_cleanup_(fd) int nameless = open(".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (nameless < 0)
+		skip(); /* this file system has no files without a name */
+	must(watch >= 0 && inotify_add_watch(watch, ".", IN_CREATE | IN_MOVED_TO) >= 0);
+	must(guard_resolve(*state, STR("file"), &p, NULL) == 0);
+	assert_int_equal(guard_publish(&p, STR("new"), false, NULL), 0);
+	assert_int_equal(assert_names_made(watch, "file"), 1);
+	assert_content("file", "new");
+}
+
 #ifdef CONSORT_SANITIZED
 static void whatever_fails_the_file_is_old_or_new(void **state)
 {
@@ -371,6 +404,8 @@ int main(void)
 			what_an_editor_saves_meanwhile_is_never_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_folder_that_flickers_leads_nowhere, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_new_file_has_no_other_name_before, set_up, tear_down),
 #ifdef CONSORT_SANITIZED
 		cmocka_unit_test_setup_teardown(
 			whatever_fails_the_file_is_old_or_new, set_up, tear_down),
