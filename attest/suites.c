@@ -8,6 +8,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_history,
 	attest_agent_files,
 	attest_agent_processes,
+	attest_agent_own_socket,
 	attest_agent_reach,
 	attest_agent_sandbox,
 	attest_agent_filter,

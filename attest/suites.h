@@ -18,6 +18,7 @@ extern const struct attest_case attest_agent_protocol[];
 extern const struct attest_case attest_agent_history[];
 extern const struct attest_case attest_agent_files[];
 extern const struct attest_case attest_agent_processes[];
+extern const struct attest_case attest_agent_own_socket[];
 extern const struct attest_case attest_agent_reach[];
 extern const struct attest_case attest_agent_sandbox[];
 extern const struct attest_case attest_agent_filter[];
