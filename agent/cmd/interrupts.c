@@ -15,6 +15,7 @@ int interrupts_open(bool all, int *ret_fd, struct error *err)
 	if (all) {
 		(void)sigaddset(&set, SIGTERM);
 		(void)sigaddset(&set, SIGHUP);
+		(void)sigaddset(&set, SIGQUIT);
 	}
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)

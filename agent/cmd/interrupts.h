@@ -5,8 +5,8 @@
 
 #include "error/error.h"
 
-/* From here on SIGINT does not end the process but makes *ret_fd readable; with `all` SIGTERM and
- * SIGHUP neither. */
+/* From here on SIGINT does not end the process but makes *ret_fd readable; with `all` SIGTERM,
+ * SIGHUP and SIGQUIT neither. */
 int interrupts_open(bool all, int *ret_fd, struct error *err);
 /* How many came. */
 int interrupts_take(int fd);
