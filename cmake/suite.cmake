@@ -126,16 +126,6 @@ function(suite_library name)
 	set_property(GLOBAL PROPERTY suite_depends_${name} "${L_DEPENDS}")
 	set_property(GLOBAL PROPERTY suite_purpose_${name} "${L_PURPOSE}")
 
-	foreach(file IN LISTS L_SOURCES)
-		if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-			list(REMOVE_ITEM L_SOURCES ${file}) # TRANSITION
-		endif()
-	endforeach()
-	foreach(file IN LISTS L_TESTS)
-		if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/test/${file})
-			list(REMOVE_ITEM L_TESTS ${file}) # TRANSITION
-		endif()
-	endforeach()
 	add_library(${name} STATIC ${L_SOURCES})
 	target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/lib FILES ${name}.h)
 	set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON OUTPUT_NAME consort_${name})
