@@ -22,7 +22,7 @@ static int call(struct attest *t, struct client *c, const char *body, va_list ar
 	int rc;
 
 	attest_note(t, "> %s", text);
-	rc = client_call(c, str_from(text), CALL_MS, NULL, NULL, ret, err);
+	rc = client_call(c, str_from(text), CALL_MS, ret, err);
 	free(text);
 	return rc;
 }

@@ -50,7 +50,9 @@ static int call(struct ask *a, struct client *c, const struct hearing *h, const 
 
 	if (a->text.full)
 		return too_long(a, err);
-	rc = client_call(c, body, h->timeout_ms, h->event, h->arg, ret, err);
+	client_on_event(c, h->event, h->arg);
+	rc = client_call(c, body, h->timeout_ms, ret, err);
+	client_on_event(c, NULL, NULL); /* what hears is the caller's, of this call only */
 	buf_release(&a->text);
 	return rc;
 }

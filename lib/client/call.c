@@ -145,8 +145,13 @@ static bool answers(const struct json *line, int64_t id)
 	return json_i64(given, &value) == 0 && value == id;
 }
 
-int client_call(struct client *c, struct str body, int timeout_ms,
-	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret,
+void client_on_event(struct client *c, void (*event)(void *arg, const struct json *line), void *arg)
+{
+	c->event = event;
+	c->event_arg = arg;
+}
+
+int client_call(struct client *c, struct str body, int timeout_ms, const struct json **ret,
 	struct error *err)
 {
 	int64_t until = timeout_ms < 0 ? -1 : clock_mono_ms(clock_system()) + timeout_ms;
@@ -165,8 +170,8 @@ int client_call(struct client *c, struct str body, int timeout_ms,
 			return lost(err, "the daemon did not answer in time");
 		if (answers(line, id))
 			break;
-		if (event && json_get(line, "event"))
-			event(arg, line);
+		if (c->event && json_get(line, "event"))
+			c->event(c->event_arg, line);
 	}
 	if (json_get(line, "error"))
 		return remote_error(c, line, err);

@@ -55,13 +55,15 @@ int client_send(struct client *c, struct str body, int64_t *ret_id, struct error
 /* The next line, parsed into c's arena (valid until the next call), waiting at most timeout_ms (-1:
  * for ever). 1 a line, 0 the time is over, -1 lost or not JSON. */
 int client_next(struct client *c, int timeout_ms, const struct json **ret, struct error *err);
-/* Sends and waits for the reply of that id; lines of events in between go to `event` (may be NULL).
- * *ret: the reply's result, valid until the next call. An error reply is -1 with CLIENT_REMOTE, the
- * daemon's code in ret_code (a static buffer of c, may be NULL) and its detail in err's text. */
-int client_call(struct client *c, struct str body, int timeout_ms,
-	void (*event)(void *arg, const struct json *line), void *arg, const struct json **ret,
+/* Who hears the lines of events that come while client_call waits; NULL, as at first: nobody. */
+void client_on_event(
+	struct client *c, void (*event)(void *arg, const struct json *line), void *arg);
+/* Sends and waits for the reply of that id. *ret: the reply's result, valid until the next call. An
+ * error reply is -1 with CLIENT_REMOTE, the daemon's code in client_remote_code and its detail in
+ * err's text. */
+int client_call(struct client *c, struct str body, int timeout_ms, const struct json **ret,
 	struct error *err);
-/* The code of the last CLIENT_REMOTE. */
+/* The code of the last CLIENT_REMOTE, valid until the next. */
 const char *client_remote_code(const struct client *c);
 
 #endif

@@ -13,6 +13,8 @@ struct client {
 	struct buf in;           /* read, not yet handed out */
 	size_t at;               /* start of the next line in `in` */
 	int64_t last_id;
+	void (*event)(void *arg, const struct json *line); /* may be NULL */
+	void *event_arg;
 	char remote_code[64];
 };
 

@@ -96,7 +96,7 @@ static const struct json *ask(struct scene *s, const char *body, ...)
 	va_start(args, body);
 	text = xvasprintf(body, args);
 	va_end(args);
-	if (client_call(s->c, str_from(text), SCENE_MS, NULL, NULL, &result, &err) == 0)
+	if (client_call(s->c, str_from(text), SCENE_MS, &result, &err) == 0)
 		return result;
 	rig_true(error_is(&err, &CLIENT_LOST), "%.100s: %s: %s", text,
 		error_is(&err, &CLIENT_REMOTE) ? client_remote_code(s->c) : error_code(&err),

@@ -443,7 +443,7 @@ static int call(struct client *c, const char *body, va_list args, const struct j
 {
 	_cleanup_(mem) char *text = xvasprintf(body, args);
 
-	return client_call(c, str_from(text), CALL_MS, NULL, NULL, ret, err);
+	return client_call(c, str_from(text), CALL_MS, ret, err);
 }
 
 const struct json *rig_call(struct client *c, const char *body, ...)

@@ -91,8 +91,8 @@ static void a_reply_is_found_between_events(void **state)
 		"{\"event\":\"created\",\"cursor\":2}\n{\"id\":1,\"result\":{\"x\":\"y\"}}\n",
 		false);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_ok(client_call(c, STR("\"op\":\"stats\""), 5000, note_event, &events, &result, &err),
-		&err);
+	client_on_event(c, note_event, &events);
+	assert_ok(client_call(c, STR("\"op\":\"stats\""), 5000, &result, &err), &err);
 	assert_int_equal(events, 2);
 	assert_string_equal(json_str(json_get(result, "x")).p, "y");
 	client_free(c);
@@ -113,8 +113,8 @@ static void an_error_reply_keeps_its_code(void **state)
 		"'x'\"}\n",
 		false);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_fails(client_call(c, STR("\"op\":\"inspect\""), 5000, NULL, NULL, &result, &err),
-		&err, CLIENT_REMOTE);
+	assert_fails(client_call(c, STR("\"op\":\"inspect\""), 5000, &result, &err), &err,
+		CLIENT_REMOTE);
 	assert_string_equal(client_remote_code(c), "bot_not_found");
 	assert_string_equal(err.text, "no bot 'x'");
 	client_free(c);
@@ -154,8 +154,8 @@ static void a_connection_lost_in_a_call_is_an_error(void **state)
 	(void)state;
 	peer_start(&p, "{\"event\":\"ready\"}\n{\"id\":1,\"resu", true);
 	assert_ok(client_open(p.path, NULL, &c, &err), &err);
-	assert_fails(client_call(c, STR("\"op\":\"stats\""), 5000, NULL, NULL, &result, &err), &err,
-		CLIENT_LOST);
+	assert_fails(
+		client_call(c, STR("\"op\":\"stats\""), 5000, &result, &err), &err, CLIENT_LOST);
 	client_free(c);
 	peer_stop(&p);
 }
