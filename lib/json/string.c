@@ -158,22 +158,18 @@ const char *json_unquote(char *at, char *end, struct str *ret, char **ret_after)
 	}
 }
 
-/*
- * What JSON takes as it is but a terminal acts on: DEL, and U+0080 to U+009F, of which U+009B is
- * ESC [ in one. A line of ours may end on somebody's screen. 0 when it is none of them, else its
- * length.
- */
-static inline size_t hidden_len(const char *p, const char *end)
+/* Whether what stands at p is one of U+0080 to U+009F: JSON takes them as they are, but a line of
+ * ours may end on a terminal, and to many of those U+009B is ESC [ in one. (DEL does nothing there,
+ * and six bytes for one would take a prompt past what a line holds.) */
+static inline bool is_c1(const char *p, const char *end)
 {
-	if (*p == 0x7f)
-		return 1;
-	return (unsigned char)*p == 0xc2 && end - p >= 2 && (unsigned char)p[1] <= 0x9f ? 2 : 0;
+	return (unsigned char)*p == 0xc2 && end - p >= 2 && (unsigned char)p[1] <= 0x9f;
 }
 
-/* Whether a run may hold one of them: seldom, and seen fast. */
-static bool may_hide(const char *p, size_t len)
+/* Whether a run may hold one: seldom, and seen fast. */
+static bool may_hold_c1(const char *p, size_t len)
 {
-	return len > 0 && (memchr(p, 0x7f, len) || memchr(p, 0xc2, len));
+	return len > 0 && memchr(p, 0xc2, len);
 }
 
 /* A control character, the highest U+009F, a quote or a backslash. */
@@ -182,7 +178,7 @@ static void quote_escaped(struct buf *to, unsigned char c)
 	static const char digits[] = "0123456789abcdef";
 	static const char short_forms[0x20] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-	const char letter = c < sizeof(short_forms) ? short_forms[c] : c < 0x7f ? (char)c : '\0';
+	const char letter = c < sizeof(short_forms) ? short_forms[c] : c < 0x80 ? (char)c : '\0';
 	const char both[2] = {'\\', letter};
 	const char hex[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
 
@@ -192,23 +188,20 @@ static void quote_escaped(struct buf *to, unsigned char c)
 		(void)buf_put(to, hex, sizeof(hex));
 }
 
-/* A run that is copied but for what is hidden in it. */
+/* A run that is copied but for what a terminal acts on. */
 static void quote_run(struct buf *to, const char *p, size_t len)
 {
 	const char *const end = p + len;
 	const char *from = p;
 
-	if (!may_hide(p, len))
+	if (!may_hold_c1(p, len))
 		p = end;
-	while (p != end) {
-		const size_t hidden = hidden_len(p, end);
-
-		if (hidden > 0) {
-			(void)buf_put(to, from, (size_t)(p - from));
-			quote_escaped(to, (unsigned char)p[hidden - 1]);
-			from = p + hidden;
-		}
-		p += hidden > 0 ? hidden : 1;
+	for (; p != end; p++) {
+		if (!is_c1(p, end))
+			continue;
+		(void)buf_put(to, from, (size_t)(p - from));
+		quote_escaped(to, (unsigned char)*++p);
+		from = p + 1;
 	}
 	(void)buf_put(to, from, (size_t)(end - from));
 }
@@ -234,7 +227,7 @@ void json_quote(struct buf *to, struct str s)
 {
 	size_t run = s.len > 0 ? copied_run(s.p, s.p + s.len) : 0;
 
-	if (run == s.len && !may_hide(s.p, s.len)) {
+	if (run == s.len && !may_hold_c1(s.p, s.len)) {
 		quote_plain(to, s);
 		return;
 	}
