@@ -78,6 +78,25 @@ static struct verdict_slot *find_slot(struct verdicts *v, struct str tag, struct
 	return NULL;
 }
 
+size_t verdicts_expire(struct verdicts *v, int64_t now_ms)
+{
+	size_t expired = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		struct verdict_slot *slot = &v->slots[i];
+
+		if (slot->state != VERDICT_OPEN || slot->gate.expire_ms == 0 ||
+			now_ms - v->announced_ms < slot->gate.expire_ms)
+			continue;
+		slot->state = VERDICT_DENIED;
+		slot->reason = xstrdup("not reviewed: no verdict"); /* spec 6.3 */
+		slot->at_ms = now_ms;
+		slot->waited_ms = now_ms - v->announced_ms;
+		expired++;
+	}
+	return expired;
+}
+
 int verdicts_answer(
 	struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err)
 {
@@ -88,6 +107,7 @@ int verdicts_answer(
 	if (a->request != v->request)
 		return error_set(err, &VERDICT_SUPERSEDED, "request %lld was replaced by %lld",
 			(long long)a->request, (long long)v->request);
+	(void)verdicts_expire(v, now_ms); /* its time may be over without anybody having looked */
 	slot = find_slot(v, a->tag, err);
 	if (!slot)
 		return -1;
@@ -124,23 +144,4 @@ int64_t verdicts_expire_in(const struct verdicts *v, int64_t now_ms)
 			least = left;
 	}
 	return least;
-}
-
-size_t verdicts_expire(struct verdicts *v, int64_t now_ms)
-{
-	size_t expired = 0;
-
-	for (size_t i = 0; i < v->count; i++) {
-		struct verdict_slot *slot = &v->slots[i];
-
-		if (slot->state != VERDICT_OPEN || slot->gate.expire_ms == 0 ||
-			now_ms - v->announced_ms < slot->gate.expire_ms)
-			continue;
-		slot->state = VERDICT_DENIED;
-		slot->reason = xstrdup("not reviewed: no verdict"); /* spec 6.3 */
-		slot->at_ms = now_ms;
-		slot->waited_ms = now_ms - v->announced_ms;
-		expired++;
-	}
-	return expired;
 }

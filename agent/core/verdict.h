@@ -54,7 +54,7 @@ struct verdict_answer {
 	struct str by;     /* absent: nobody's name */
 	struct str reason; /* absent: none */
 };
-/* One gate's answer; the first per gate stands. */
+/* One gate's answer; the first per gate stands, and none counts once the gate has expired. */
 int verdicts_answer(
 	struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err);
 

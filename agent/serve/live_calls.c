@@ -173,8 +173,8 @@ static int run_announce(struct store_tx *tx, void *arg, struct error *err)
 
 	if (t->announce_count == 0)
 		return 0;
-	return store_announce(tx, t->bot.id, t->info.id, t->announce, t->announce_count, &t->round,
-		&t->announce_requests, &t->announced_ms, err);
+	return store_announce(tx, t->info.bot, t->info.id, t->announce, t->announce_count,
+		&t->round, &t->announce_requests, &t->announced_ms, err);
 }
 
 static void announced(struct live_turn *t)
@@ -220,7 +220,8 @@ bool live_call_pending(const struct live_turn *t, size_t at)
 	if (at < t->at || c->started || t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
 		return false;
 	return c->verdicts.request > 0 && !c->refusal.kind &&
-	       verdicts_outcome(&c->verdicts) == VERDICT_OPEN;
+	       verdicts_outcome(&c->verdicts) == VERDICT_OPEN &&
+	       verdicts_expire_in(&c->verdicts, clock_real_ms(t->d->clock)) != 0;
 }
 
 int live_answer(
@@ -278,8 +279,8 @@ static int run_start(struct store_tx *tx, void *arg, struct error *err)
 {
 	struct live_turn *t = arg;
 
-	return store_tool_start(tx, t->bot.id, t->info.id, t->calls[t->at].call_id, t->verdict_rows,
-		t->verdict_count, t->sandboxed, err);
+	return store_tool_start(tx, t->info.bot, t->info.id, t->calls[t->at].call_id,
+		t->verdict_rows, t->verdict_count, t->sandboxed, err);
 }
 
 void live_commit_start(struct live_turn *t)
@@ -385,7 +386,7 @@ static int run_result(struct store_tx *tx, void *arg, struct error *err)
 	struct live_turn *t = arg;
 	int64_t node;
 
-	if (store_tool_finish(tx, t->bot.id, t->info.id, &t->result, &node, err) < 0)
+	if (store_tool_finish(tx, t->info.bot, t->info.id, &t->result, &node, err) < 0)
 		return -1;
 	return run_announce(tx, arg, err);
 }

@@ -21,8 +21,8 @@ static void start(struct verdicts *v, size_t gates)
 	verdicts_announce(v, 1, 1000);
 }
 
-static int answer(
-	struct verdicts *v, const char *tag, int64_t request, bool allow, struct error *err)
+static int answer_at(struct verdicts *v, const char *tag, int64_t request, bool allow,
+	int64_t now_ms, struct error *err)
 {
 	struct verdict_answer a = {.tag = str_from(tag),
 		.request = request,
@@ -30,7 +30,13 @@ static int answer(
 		.by = STR("me"),
 		.reason = STR("why")};
 
-	return verdicts_answer(v, &a, 1100, err);
+	return verdicts_answer(v, &a, now_ms, err);
+}
+
+static int answer(
+	struct verdicts *v, const char *tag, int64_t request, bool allow, struct error *err)
+{
+	return answer_at(v, tag, request, allow, 1100, err);
 }
 
 static void a_tool_no_gate_names_needs_no_verdict(void **state)
@@ -130,6 +136,39 @@ static void an_unanswered_gate_denies_when_it_expires(void **state)
 	verdicts_release(&v);
 }
 
+/* Of a call that is not the current one nobody watches the time. */
+static void an_answer_that_comes_late_does_not_count(void **state)
+{
+	struct verdicts v;
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	start(&v, 2);
+	must(v.slots[0].gate.expire_ms == 0 && v.slots[1].gate.expire_ms == 200);
+	assert_fails(answer_at(&v, "judge", 1, true, 1200, &err), &err, VERDICT_ALREADY);
+	assert_int_equal(verdicts_outcome(&v), VERDICT_DENIED);
+	verdicts_release(&v);
+	start(&v, 2);
+	assert_ok(answer_at(&v, "judge", 1, true, 1199, &err), &err);
+	assert_ok(answer_at(&v, "person", 1, true, 900000, &err), &err);
+	assert_int_equal(verdicts_outcome(&v), VERDICT_ALLOWED);
+	verdicts_release(&v);
+}
+
+/* What was not announced has no time that could be over. */
+static void an_answer_before_the_announcement_denies_nothing(void **state)
+{
+	struct verdicts v;
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	start(&v, 2);
+	v.request = v.announced_ms = 0;
+	assert_fails(answer_at(&v, "judge", 1, true, 900000, &err), &err, VERDICT_NONE_PENDING);
+	assert_int_equal(verdicts_outcome(&v), VERDICT_OPEN);
+	verdicts_release(&v);
+}
+
 static void a_clock_set_back_does_not_lengthen_the_wait(void **state)
 {
 	struct verdicts v;
@@ -149,6 +188,8 @@ int main(void)
 		cmocka_unit_test(wrong_answers_are_refused),
 		cmocka_unit_test(an_announcement_drops_earlier_verdicts),
 		cmocka_unit_test(an_unanswered_gate_denies_when_it_expires),
+		cmocka_unit_test(an_answer_that_comes_late_does_not_count),
+		cmocka_unit_test(an_answer_before_the_announcement_denies_nothing),
 		cmocka_unit_test(a_clock_set_back_does_not_lengthen_the_wait),
 	};
 
