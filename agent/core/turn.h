@@ -2,7 +2,7 @@
 #define AGENT_CORE_TURN_H
 /*
  * The turn's state machine (spec 3.2, 3.4): state × event → state and action. Pure: it decides what
- * comes next, serve/turn.c carries it out and reports back what happened.
+ * comes next, serve/live.c carries it out and reports back what happened.
  *
  * The order of truth is in the table: an intent is committed before a tool runs, a result before
  * the model goes on.

@@ -207,8 +207,8 @@ static void release(struct daemon *d)
 	waiters_release(&d->waiters);
 	publisher_release(&d->pub);
 	table_free(d->live);
+	loop_free(d->loop); /* waits for the workers of tools, which use what setup made */
 	setup_release(d);
-	loop_free(d->loop);
 }
 
 static void stop(struct daemon *d)

@@ -122,6 +122,7 @@ void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, stru
 	void (*done)(struct live_turn *))
 {
 	must(!t->job_pending);
+	loop_timer_stop(t->timer); /* no gate's expiry counts now: it is for the next try */
 	t->job_pending = true;
 	t->job = job;
 	t->job_done = done;
@@ -231,7 +232,7 @@ struct live_turn *live_find(struct daemon *d, struct str bot)
 
 void live_stop(struct live_turn *t, const char *cause)
 {
-	if (t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
+	if (t->abandoned || t->stop || t->state == TURN_ENDING || t->state == TURN_OVER)
 		return;
 	t->stop = true;
 	t->stop_cause = cause;

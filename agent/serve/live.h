@@ -38,7 +38,7 @@ struct live_turn {
 	enum turn_state state;
 	struct arena arena; /* the turn's */
 	struct arena round; /* one model reply and its calls */
-	struct bot bot;     /* settings as of the last round or configure */
+	struct bot bot; /* settings as of the last round or configure; jobs must not look at it */
 	struct store_turn info;
 	struct str workspace;
 	int64_t rounds;

@@ -248,7 +248,11 @@ static void answer_approvals(struct request *r, const struct approvals_args *arg
 			(args->after.p && strcmp(t->bot.name.p, args->after.p) <= 0))
 			continue;
 		more = put >= (size_t)limit || r->reply.len > APPROVALS_MAX_BYTES;
+		/* Calls run in order, so the first are those to answer: what a page has no room for
+		 * shows when they are. */
 		for (size_t k = 0; k < t->call_count && !more; k++) {
+			if (r->reply.len > APPROVALS_MAX_BYTES)
+				break;
 			if (!live_call_pending(t, k) || !has_open_tag(&t->calls[k], args->tag))
 				continue;
 			put_approval(&j, t, &t->calls[k]);

@@ -207,12 +207,12 @@ static void submit_done(void *arg, int rc, const struct error *err)
 		schedule_unreserve(d);
 	if (rc < 0) {
 		request_fail(r, err);
-		return;
+	} else {
+		if (w->done.turn.status == TURN_READY || w->done.turn.status == TURN_QUEUED)
+			d->sched.ready = true;
+		answer_submit(r);
 	}
-	if (w->done.turn.status == TURN_READY || w->done.turn.status == TURN_QUEUED)
-		d->sched.ready = true;
-	answer_submit(r);
-	schedule_kick(d);
+	schedule_kick(d); /* a slot held for nothing may have been one that a queued turn missed */
 }
 
 static void op_submit(struct request *r, const void *raw)
@@ -255,8 +255,9 @@ static void answer_interrupt(struct request *r, int64_t turn, bool queued)
 	request_end(r, &j);
 }
 
-static int run_cancel_queued(struct store_tx *tx, struct request *r, struct error *err)
+static int run_cancel_queued(struct store_tx *tx, void *arg, struct error *err)
 {
+	struct request *r = arg;
 	const struct turn_args *args = r->args;
 	struct bot b;
 
@@ -267,12 +268,32 @@ static int run_cancel_queued(struct store_tx *tx, struct request *r, struct erro
 	return store_turn_cancel_queued(tx, b.id, args->turn, err);
 }
 
-static void answer_cancelled(struct request *r)
+/* True: the turn is live, and the request answered. */
+static bool interrupt_live(struct request *r)
 {
+	const struct turn_args *args = r->args;
+	struct live_turn *t = live_find(r->d, args->bot);
+
+	if (!t || ((r->seen & 2) != 0 && t->info.id != args->turn))
+		return false;
+	live_stop(t, "cancelled");
+	answer_interrupt(r, t->info.id, false);
+	return true;
+}
+
+static void cancel_done(void *arg, int rc, const struct error *err)
+{
+	struct request *r = arg;
 	const struct turn_args *args = r->args;
 	struct daemon *d = r->d;
 	int64_t turn = args->turn;
 
+	if (rc < 0) {
+		/* one that was waiting to start may have started since the request came */
+		if (!interrupt_live(r))
+			request_fail(r, err);
+		return;
+	}
 	answer_interrupt(r, turn, true);
 	waiters_notify(d, turn);
 }
@@ -281,21 +302,11 @@ static void op_interrupt(struct request *r, const void *raw)
 {
 	const struct turn_args *args = raw;
 	struct error err = ERROR_INIT;
-	struct live_turn *t;
 
-	if (bot_check_name(args->bot, "bot", &err) < 0) {
+	if (bot_check_name(args->bot, "bot", &err) < 0)
 		request_fail(r, &err);
-		return;
-	}
-	t = live_find(r->d, args->bot);
-	if (t && ((r->seen & 2) == 0 || t->info.id == args->turn)) {
-		int64_t turn = t->info.id;
-
-		live_stop(t, "cancelled");
-		answer_interrupt(r, turn, false);
-		return;
-	}
-	op_write(r, run_cancel_queued, answer_cancelled);
+	else if (!interrupt_live(r))
+		store_write(r->d->store, run_cancel_queued, cancel_done, r);
 }
 
 /*

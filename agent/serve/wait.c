@@ -183,19 +183,23 @@ static int run_look(struct store_view *v, void *arg, struct error *err)
 {
 	struct wait *w = arg;
 	struct arena *a = &w->r->arena;
-	struct bot bot;
 
 	for (size_t i = 0; i < w->count; i++) {
 		struct waited *h = &w->handles[i];
+		_cleanup_(arena) struct arena scratch = {.blocks = NULL};
+		struct store_turn turn; /* with its prompt: only a final one is kept */
+		struct bot bot;
 
 		if (h->final || h->error.kind)
 			continue;
-		if (store_bot_get(v, h->bot, a, &bot, &h->error) < 0 ||
-			store_turn_get(v, bot.id, h->turn, a, &h->outcome, &h->error) < 0)
+		if (store_bot_get(v, h->bot, &scratch, &bot, &h->error) < 0 ||
+			store_turn_get(v, bot.id, h->turn, &scratch, &turn, &h->error) < 0 ||
+			!turn_status_final(turn.status))
 			continue;
-		h->final = turn_status_final(h->outcome.status);
-		if (h->final && store_turn_last_item(v, bot.id, h->turn, a, &h->last_item, err) < 0)
+		if (store_turn_get(v, bot.id, h->turn, a, &h->outcome, err) < 0 ||
+			store_turn_last_item(v, bot.id, h->turn, a, &h->last_item, err) < 0)
 			return -1;
+		h->final = true;
 	}
 	return 0;
 }
