@@ -221,13 +221,15 @@ static int find_folder(const struct tool_context *c, struct arena *a, struct str
 	return 0;
 }
 
+static struct proc_limits limits_of(const struct shell_run *s)
+{
+	return (struct proc_limits){s->timeout_ms, RAW_MAX_BYTES};
+}
+
 static int start_inside(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
-	struct proc_limits limits = {
-		.timeout_ms = s->timeout_ms, .output_max_bytes = RAW_MAX_BYTES};
-	/* bubblewrap goes to cwd itself, inside */
-	struct proc_spec spec = {.cwd = "/", .supervisor = c->host->supervisor};
+	struct proc_job job = {.limits = limits_of(s)};
 	struct proc_fd *fds;
 
 	if (sandbox_command_new(
@@ -236,22 +238,23 @@ static int start_inside(struct shell_run *s, const char *cwd, char *const *inner
 	fds = arena_alloc(&s->run.arena, (s->box->fd_count + 1) * sizeof(*fds));
 	for (size_t i = 0; i < s->box->fd_count; i++)
 		fds[i] = (struct proc_fd){s->box->fds[i].fd, s->box->fds[i].as};
-	spec.program = s->box->program;
-	spec.argv = s->box->argv;
-	spec.env = tool_environ(c, &s->run.arena, false);
-	spec.fds = fds;
-	spec.fd_count = s->box->fd_count;
-	return proc_command_start(c->host->loop, &spec, (struct str){NULL, 0}, &limits,
-		&command_callbacks, s, &s->command, err);
+	job.spec = (struct proc_spec){
+		.program = s->box->program,
+		.argv = s->box->argv,
+		.env = tool_environ(c, &s->run.arena, false),
+		.cwd = "/", /* bubblewrap goes to cwd itself, inside */
+		.fds = fds,
+		.fd_count = s->box->fd_count,
+		.supervisor = c->host->supervisor,
+	};
+	return proc_command_start(c->host->loop, &job, &command_callbacks, s, &s->command, err);
 }
 
 static int start_outside(
 	struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
-	struct proc_limits limits = {
-		.timeout_ms = s->timeout_ms, .output_max_bytes = RAW_MAX_BYTES};
-	struct proc_spec spec = {
+	const struct proc_spec spec = {
 		.program = inner[0],
 		.argv = inner,
 		.env = tool_environ(c, &s->run.arena, true),
@@ -259,9 +262,9 @@ static int start_outside(
 		.new_session = true, /* no terminal to reach */
 		.supervisor = c->host->supervisor,
 	};
+	const struct proc_job job = {.spec = spec, .limits = limits_of(s)};
 
-	return proc_command_start(c->host->loop, &spec, (struct str){NULL, 0}, &limits,
-		&command_callbacks, s, &s->command, err);
+	return proc_command_start(c->host->loop, &job, &command_callbacks, s, &s->command, err);
 }
 
 static int shell_start(const struct tool_context *c, struct arena *a, const void *args,

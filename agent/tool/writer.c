@@ -132,10 +132,10 @@ static const struct proc_callbacks helper_callbacks = {.output = on_output, .end
 static int start_helper(struct writer_run *w, struct error *err)
 {
 	const struct tool_context *c = w->run.context;
-	struct proc_limits limits = {.timeout_ms = HELPER_TIMEOUT_MS};
 	char *inner[] = {(char *)c->host->writer, NULL}; /* proc and sandbox change no argument */
 	char *env[] = {NULL};
 	struct proc_spec spec = {.program = inner[0], .argv = inner, .env = env, .cwd = "/"};
+	struct proc_job job = {.input = buf_str(&w->request)};
 	struct proc_fd *fds;
 
 	if (tool_sandboxed(c) && !w->outside) {
@@ -150,8 +150,9 @@ static int start_helper(struct writer_run *w, struct error *err)
 		spec.fds = fds;
 		spec.fd_count = w->box->fd_count;
 	}
-	return proc_command_start(c->host->loop, &spec, buf_str(&w->request), &limits,
-		&helper_callbacks, w, &w->command, err);
+	job.spec = spec;
+	job.limits.timeout_ms = HELPER_TIMEOUT_MS;
+	return proc_command_start(c->host->loop, &job, &helper_callbacks, w, &w->command, err);
 }
 
 /*

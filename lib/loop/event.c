@@ -289,26 +289,24 @@ static void child_ready(uv_poll_t *poll, int status, int events)
 		child_close(c);
 }
 
-int loop_child_watch(struct loop *l, pid_t pid, int pidfd,
-	void (*exited)(void *arg, int code, int signal), void *arg, struct loop_child **ret,
-	struct error *err)
+struct loop_child *loop_child_watch(struct loop *l, int pidfd,
+	void (*exited)(void *arg, int code, int signal), void *arg, struct error *err)
 {
 	struct loop_child *c = xcalloc(1, sizeof(*c));
 	int status = uv_poll_init(&l->uv, &c->poll, pidfd);
 
 	if (status < 0) {
 		free(c);
-		return loop_uv_error(err, status, "wait for a process");
+		(void)loop_uv_error(err, status, "wait for a process");
+		return NULL;
 	}
-	(void)pid; /* the descriptor says it all */
 	list_init(&c->node);
 	c->poll.data = c;
 	c->pidfd = pidfd;
 	c->exited = exited;
 	c->arg = arg;
 	must(uv_poll_start(&c->poll, UV_READABLE, child_ready) == 0);
-	*ret = c;
-	return 0;
+	return c;
 }
 
 void loop_child_free(struct loop_child *c)

@@ -103,11 +103,10 @@ void loop_stream_close(struct loop_stream *s); /* drops what is queued; NULL doe
 
 /* A child by its pidfd (taken on success): exited() once, with its exit status and signal 0, or 128
  * + signal and the signal. The child is reaped here, after exited(): until that returns its pid is
- * surely its own. */
+ * surely its own. NULL when it cannot be watched. */
 struct loop_child;
-int loop_child_watch(struct loop *l, pid_t pid, int pidfd,
-	void (*exited)(void *arg, int code, int signal), void *arg, struct loop_child **ret,
-	struct error *err);
+struct loop_child *loop_child_watch(struct loop *l, int pidfd,
+	void (*exited)(void *arg, int code, int signal), void *arg, struct error *err);
 void loop_child_free(
 	struct loop_child *c); /* reaps later, silently, when still running; NULL does nothing */
 

@@ -274,38 +274,37 @@ static void watch_pipes(struct proc_command *c, struct pipes *p, struct str inpu
 	loop_stream_end_writes(c->input);
 }
 
-int proc_command_start(struct loop *l, const struct proc_spec *spec, struct str input,
-	const struct proc_limits *limits, const struct proc_callbacks *cb, void *arg,
-	struct proc_command **ret, struct error *err)
+int proc_command_start(struct loop *l, const struct proc_job *job, const struct proc_callbacks *cb,
+	void *arg, struct proc_command **ret, struct error *err)
 {
 	_cleanup_(pipes) struct pipes p = {
 		.ours = {-1, -1, -1},
                   .theirs = {-1, -1, -1}
         };
 	_cleanup_(mem) struct proc_command *c = xcalloc(1, sizeof(*c));
-	struct proc_spec with_pipes = *spec;
+	struct proc_spec with_pipes = job->spec;
 
-	if (open_pipes(&p, spec, input.p != NULL, err) < 0)
+	if (open_pipes(&p, &job->spec, job->input.p != NULL, err) < 0)
 		return -1;
 	with_pipes.fds = p.fds;
 	with_pipes.fd_count = p.count;
 	if (proc_start(&with_pipes, &c->process, err) < 0)
 		return -1;
-	if (loop_child_watch(l, c->process.pid, c->process.pidfd, on_exited, c, &c->child, err) <
-		0) {
+	c->child = loop_child_watch(l, c->process.pidfd, on_exited, c, err);
+	if (!c->child) {
 		proc_abandon(&c->process);
 		return -1;
 	}
 	c->loop = l;
-	c->limits = *limits;
+	c->limits = job->limits;
 	c->cb = *cb;
 	c->arg = arg;
-	c->supervised = spec->supervisor != NULL;
+	c->supervised = job->spec.supervisor != NULL;
 	c->timeout = loop_timer_new(l, on_timeout, c);
 	c->force = loop_timer_new(l, on_force, c);
-	watch_pipes(c, &p, input);
-	if (limits->timeout_ms > 0)
-		loop_timer_set(c->timeout, limits->timeout_ms);
+	watch_pipes(c, &p, job->input);
+	if (c->limits.timeout_ms > 0)
+		loop_timer_set(c->timeout, c->limits.timeout_ms);
 	*ret = mem_take(&c);
 	return 0;
 }

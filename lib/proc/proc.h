@@ -42,10 +42,7 @@ struct proc_spec {
  * thread that started it, so that should be the one that lives as long as the process. */
 int proc_spawn(const struct proc_spec *spec, pid_t *ret_pid, int *ret_pidfd, struct error *err);
 
-/*
- * A command: its output captured under caps, its end awaited, its tree ended. stdin is a pipe fed
- * with `input` (then closed), or /dev/null.
- */
+/* A command: its output captured under caps, its end awaited, its tree ended. */
 struct proc_command;
 enum proc_end { PROC_EXITED, PROC_SIGNALED, PROC_TIMED_OUT, PROC_OVERFLOWED, PROC_CANCELLED };
 struct proc_outcome {
@@ -57,6 +54,12 @@ struct proc_limits {
 	int64_t timeout_ms;        /* 0: none */
 	uint64_t output_max_bytes; /* per stream; above: ended as PROC_OVERFLOWED. 0: none */
 };
+/* What is to be done; nothing of it is looked at after the start. */
+struct proc_job {
+	struct proc_spec spec;
+	struct str input; /* stdin is a pipe fed with it, then closed; absent: /dev/null */
+	struct proc_limits limits;
+};
 struct proc_callbacks {
 	/* stream 1 or 2, as it comes, up to output_max_bytes; order between the two is as read */
 	void (*output)(void *arg, int stream, const char *p, size_t len);
@@ -67,10 +70,9 @@ struct proc_callbacks {
 /* Timeout, overflow and cancel end the process with its group by SIGKILL; under a supervisor the
  * whole tree, by SIGTERM to the supervisor. Should that not be done after 1 s, the command's group
  * gets SIGKILL, and after 5 s the supervisor too. The same is done to what is left when the process
- * has ended. A stream that spec->fds names is the caller's: it is not captured, or not fed. */
-int proc_command_start(struct loop *l, const struct proc_spec *spec, struct str input,
-	const struct proc_limits *limits, const struct proc_callbacks *cb, void *arg,
-	struct proc_command **ret, struct error *err);
+ * has ended. A stream that spec.fds names is the caller's: it is not captured, or not fed. */
+int proc_command_start(struct loop *l, const struct proc_job *job, const struct proc_callbacks *cb,
+	void *arg, struct proc_command **ret, struct error *err);
 pid_t proc_command_pid(
 	const struct proc_command *c); /* the command's own, also under a supervisor */
 /* Ends the tree; ended() follows with PROC_CANCELLED, unless another reason came first. After

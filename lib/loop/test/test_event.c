@@ -339,7 +339,8 @@ static void a_child_is_told_once_and_reaped(void **state)
 		int pidfd;
 
 		e.pid = start_child(rows[i].exit_code, rows[i].raise, &pidfd);
-		assert_ok(loop_child_watch(l, e.pid, pidfd, child_ended, &e, &e.child, &err), &err);
+		e.child = loop_child_watch(l, pidfd, child_ended, &e, &err);
+		assert_non_null(e.child);
 		loop_run(l);
 		if (e.calls != 1 || e.code != rows[i].code || e.signal != rows[i].signal)
 			fail_msg("%s: %d calls, code %d, signal %d", rows[i].name, e.calls, e.code,
@@ -381,8 +382,8 @@ static void a_child_let_go_is_reaped_silently(void **state)
 
 	(void)state;
 	w.e.pid = start_child(0, SIGSTOP, &pidfd);
-	assert_ok(loop_child_watch(w.loop, w.e.pid, pidfd, child_ended, &w.e, &w.e.child, &err),
-		&err);
+	w.e.child = loop_child_watch(w.loop, pidfd, child_ended, &w.e, &err);
+	assert_non_null(w.e.child);
 	loop_child_free(w.e.child);
 	loop_child_free(NULL);
 	loop_run(w.loop); /* it does not keep the loop */
@@ -404,7 +405,8 @@ static void a_loop_can_be_freed_before_its_children(void **state)
 
 	(void)state;
 	e.pid = start_child(0, SIGSTOP, &pidfd);
-	assert_ok(loop_child_watch(l, e.pid, pidfd, child_ended, &e, &e.child, &err), &err);
+	e.child = loop_child_watch(l, pidfd, child_ended, &e, &err);
+	assert_non_null(e.child);
 	loop_child_free(e.child);
 	loop_free(l);
 	assert_int_equal(fcntl(pidfd, F_GETFD), -1);

@@ -82,7 +82,7 @@ static inline int fixture_start(struct fixture *f, const struct proc_spec *spec,
 	const struct proc_limits *limits, struct error *err)
 {
 	static const struct proc_callbacks callbacks = {fixture_output, fixture_ended};
-	struct proc_spec marked = *spec;
+	struct proc_job job = {*spec, input, *limits};
 	struct proc_fd fds[4];
 	int mark[2], rc;
 
@@ -90,12 +90,12 @@ static inline int fixture_start(struct fixture *f, const struct proc_spec *spec,
 	if (spec->fd_count > 0)
 		memcpy(fds, spec->fds, spec->fd_count * sizeof(*fds));
 	fds[spec->fd_count] = (struct proc_fd){mark[1], MARK};
-	marked.fds = fds;
-	marked.fd_count = spec->fd_count + 1;
+	job.spec.fds = fds;
+	job.spec.fd_count = spec->fd_count + 1;
 	os_close(f->mark);
 	f->over = false;
 	f->mark = mark[0];
-	rc = proc_command_start(f->loop, &marked, input, limits, &callbacks, f, &f->command, err);
+	rc = proc_command_start(f->loop, &job, &callbacks, f, &f->command, err);
 	os_close(mark[1]);
 	return rc;
 }
