@@ -94,12 +94,17 @@ struct cli_program {
  * usage errors itself. Returns the exit status. */
 int cli_main(const struct cli_program *p, int argc, char **argv);
 
-/* For tests and completion: reads options of one command; argv begins after the command's name.
- * args and count get what is left, moved to the front of argv. `options` is zeroed by the caller,
- * who releases its TEXTS; after an error none is left. cli_main does that itself. Asking for help
- * is an error here. */
-int cli_parse(const struct cli_command *c, int argc, char **argv, void *options, char ***ret_args,
-	int *ret_count, struct error *err);
+/* The words of a command line; they stay the caller's. */
+struct cli_words {
+	char **items;
+	int count;
+};
+/* For tests and completion: reads options of one command; `words` begins after the command's name
+ * and is left with those that are no options, moved to the front. `options` is zeroed by the
+ * caller, who releases its TEXTS; after an error none is left. cli_main does that itself. Asking
+ * for help is an error here. */
+int cli_parse(
+	const struct cli_command *c, struct cli_words *words, void *options, struct error *err);
 /* The help text of the program (c NULL) or of a command, as printed. */
 int cli_help(const struct cli_program *p, const struct cli_command *c, struct buf *to);
 /* A usage error found by a command itself: prints "NAME COMMAND: text" and returns CLI_USAGE. */

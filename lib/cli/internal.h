@@ -9,15 +9,10 @@
  * NULL) gets where the option goes in the command's struct. */
 const struct cli_option *cli_option_at(const struct cli_command *c, size_t n, size_t *ret_offset);
 
-struct cli_parsed {
-	char **args; /* into argv */
-	int count;
-	bool help; /* asked for: nothing else was looked at after it */
-};
-
-/* What cli_parse does, for one that may know the other commands (p may be NULL). */
-int cli_read(const struct cli_program *p, const struct cli_command *c, int argc, char **argv,
-	void *options, struct cli_parsed *ret_parsed, struct error *err);
+/* What cli_parse does, for one that may know the other commands (p may be NULL). 1: help is asked
+ * for, and nothing else was looked at after it. */
+int cli_read(const struct cli_program *p, const struct cli_command *c, struct cli_words *words,
+	void *options, struct error *err);
 
 /* Releases the repeatable options in a command's struct. */
 void cli_release(const struct cli_command *c, void *options);

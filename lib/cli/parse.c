@@ -202,34 +202,24 @@ static int read_all(struct reading *r, int *ret_count)
 	return check_count(r, r->argv, count);
 }
 
-int cli_read(const struct cli_program *p, const struct cli_command *c, int argc, char **argv,
-	void *options, struct cli_parsed *ret_parsed, struct error *err)
+int cli_read(const struct cli_program *p, const struct cli_command *c, struct cli_words *words,
+	void *options, struct error *err)
 {
 	_cleanup_(mem) bool *seen = xcalloc(option_count(c), sizeof(*seen));
-	struct reading r = {p, c, argc, 0, argv, options, seen, err};
-	int count = 0;
-	int rc = read_all(&r, &count);
+	struct reading r = {p, c, words->count, 0, words->items, options, seen, err};
+	int rc = read_all(&r, &words->count);
 
 	if (rc != 0)
 		cli_release(c, options);
-	if (rc < 0)
-		return -1;
-	*ret_parsed = (struct cli_parsed){argv, count, rc == 1};
-	return 0;
+	return rc;
 }
 
-int cli_parse(const struct cli_command *c, int argc, char **argv, void *options, char ***ret_args,
-	int *ret_count, struct error *err)
+int cli_parse(
+	const struct cli_command *c, struct cli_words *words, void *options, struct error *err)
 {
-	struct cli_parsed parsed = {0};
+	int rc = cli_read(NULL, c, words, options, err);
 
-	if (cli_read(NULL, c, argc, argv, options, &parsed, err) < 0)
-		return -1;
-	if (parsed.help)
-		return error_set(err, &CLI_USAGE_ERROR, "help is asked for");
-	*ret_args = parsed.args;
-	*ret_count = parsed.count;
-	return 0;
+	return rc > 0 ? error_set(err, &CLI_USAGE_ERROR, "help is asked for") : rc;
 }
 
 void cli_texts_release(struct cli_texts *t)

@@ -135,16 +135,17 @@ static int run_command(
 	const struct cli_program *p, const struct cli_command *c, int argc, char **argv)
 {
 	alignas(max_align_t) char options[OPTIONS_MAX_BYTES] = {0};
-	struct cli_parsed parsed = {0};
+	struct cli_words words = {argv, argc};
 	struct error err = ERROR_INIT;
-	int status;
+	int rc, status;
 
 	must(c->options_size <= sizeof(options));
-	if (cli_read(p, c, argc, argv, options, &parsed, &err) < 0)
+	rc = cli_read(p, c, &words, options, &err);
+	if (rc < 0)
 		return say_usage(c->name, err.text);
-	if (parsed.help)
+	if (rc > 0)
 		return print_help(p, c);
-	status = c->run(options, parsed.args, parsed.count);
+	status = c->run(options, words.items, words.count);
 	cli_release(c, options);
 	return status;
 }

@@ -7,18 +7,19 @@ static int parse(
 	const char *line, struct run_options *o, char *args, size_t size, struct error *err)
 {
 	_cleanup_(mem) char *copy = xstrdup(line);
-	char *argv[32], **left = NULL, *at = copy, *word;
-	int argc = 0, count = 0, rc;
+	char *argv[32], *at = copy, *word;
+	struct cli_words words = {argv, 0};
+	int rc;
 
 	while (*line && (word = strsep(&at, " ")))
-		argv[argc++] = word;
+		argv[words.count++] = word;
 	memset(o, 0, sizeof(*o));
 	args[0] = '\0';
-	rc = cli_parse(&run_command_row, argc, argv, o, &left, &count, err);
-	for (int i = 0; rc == 0 && i < count; i++) {
+	rc = cli_parse(&run_command_row, &words, o, err);
+	for (int i = 0; rc == 0 && i < words.count; i++) {
 		size_t len = strlen(args);
 
-		(void)snprintf(args + len, size - len, "[%s]", left[i]);
+		(void)snprintf(args + len, size - len, "[%s]", argv[i]);
 	}
 	/* They point into copy: keep what tests look at. */
 	o->bot = o->bot ? strcmp(o->bot, "--x") == 0 ? "--x"
@@ -120,11 +121,9 @@ static void numbers_and_repeated_texts(void **state)
 		"/a", "--writable-root=/b", "x", NULL};
 	struct error err = ERROR_INIT;
 	struct run_options o = {0};
-	char **args;
-	int count;
 
 	(void)state;
-	assert_ok(cli_parse(&run_command_row, 7, argv, &o, &args, &count, &err), &err);
+	assert_ok(cli_parse(&run_command_row, &(struct cli_words){argv, 7}, &o, &err), &err);
 	assert_true(o.turn.set && o.limit.set);
 	assert_int_equal(o.turn.value, 7);
 	assert_int_equal(o.limit.value, -5);
@@ -140,11 +139,9 @@ static void a_group_goes_where_its_base_says(void **state)
 	char *argv[] = {"--store", "/s", "--pretty", "x", NULL};
 	struct error err = ERROR_INIT;
 	struct run_options o = {0};
-	char **args;
-	int count;
 
 	(void)state;
-	assert_ok(cli_parse(&run_command_row, 4, argv, &o, &args, &count, &err), &err);
+	assert_ok(cli_parse(&run_command_row, &(struct cli_words){argv, 4}, &o, &err), &err);
 	assert_string_equal(o.place.store, "/s");
 	assert_true(o.place.pretty);
 	assert_false(o.turn.set);
@@ -155,15 +152,13 @@ static void surplus_arguments_are_refused(void **state)
 	char *argv[] = {"one", "two", NULL};
 	struct error err = ERROR_INIT;
 	struct run_options o = {0};
-	char **args;
-	int count;
 
 	(void)state;
-	assert_fails(cli_parse(&list_command_row, 1, argv, &o, &args, &count, &err), &err,
+	assert_fails(cli_parse(&list_command_row, &(struct cli_words){argv, 1}, &o, &err), &err,
 		CLI_USAGE_ERROR);
 	assert_string_equal(err.text, "unexpected argument 'one'");
-	assert_fails(cli_parse(&interrupt_command_row, 2, argv, &o, &args, &count, &err), &err,
-		CLI_USAGE_ERROR);
+	assert_fails(cli_parse(&interrupt_command_row, &(struct cli_words){argv, 2}, &o, &err),
+		&err, CLI_USAGE_ERROR);
 	assert_string_equal(err.text, "unexpected argument 'two'");
 }
 
