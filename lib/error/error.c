@@ -22,28 +22,34 @@ const struct error_kind ERROR_TOO_LONG = {"too_long", ERROR_CLASS_LIMIT};
 const struct error_kind ERROR_LIMIT = {"limit_exceeded", ERROR_CLASS_LIMIT};
 const struct error_kind ERROR_BUG = {"internal_error", ERROR_CLASS_BUG};
 
+/* What its first byte says of a character's length; 0 when it starts none. */
+static size_t length_by_first(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2)
+		return 0;
+	if (first < 0xe0)
+		return 2;
+	if (first < 0xf0)
+		return 3;
+	return first < 0xf5 ? 4 : 0;
+}
+
 /* Length of the UTF-8 character at p and its number, or 0 when it is none (RFC 3629). */
 static size_t decode(const unsigned char *p, uint32_t *ret_point)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
-	uint32_t point = p[0];
+	size_t len = length_by_first(p[0]);
+	uint32_t point = len > 1 ? p[0] & 0x7fU >> len : p[0];
 
-	if (len > 1) {
-		point &= 0x7fU >> len;
-		for (size_t i = 1; i < len; i++) { /* the terminating NUL is no continuation */
-			if ((p[i] & 0xc0) != 0x80)
-				return 0;
-			point = point << 6 | (p[i] & 0x3f);
-		}
-		if (point < least[len] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+	for (size_t i = 1; i < len; i++) { /* the terminating NUL is no continuation */
+		if ((p[i] & 0xc0) != 0x80)
 			return 0;
+		point = point << 6 | (p[i] & 0x3f);
 	}
+	if (point < least[len] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return 0;
 	*ret_point = point;
 	return len;
 }
