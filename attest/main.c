@@ -115,6 +115,12 @@ static void start(struct run *run, struct row *r)
 		_exit(attest_case_main(r->test, run->o->verbose, run->o->rough));
 	}
 	os_close(ends[1]);
+	if (pid < 0) {
+		os_close(ends[0]);
+		r->result = BROKEN;
+		r->why = xstrdup("attest: no process");
+		return;
+	}
 	r->pid = pid;
 	r->out = ends[0];
 	r->started_ms = now();
