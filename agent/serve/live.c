@@ -142,7 +142,7 @@ static void on_timer(void *arg)
 	if (t->state != TURN_GATED)
 		return;
 	c = &t->calls[t->at];
-	(void)verdicts_expire(&c->verdicts, clock_real_ms(t->d->clock));
+	(void)verdicts_expire(&c->verdicts, live_gate_now(t, c));
 	if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
 		live_step(t, EV_DENIED);
 	else

@@ -26,7 +26,8 @@ struct live_call {
 	const void *args;
 	struct tool_judgement judged; /* as announced */
 	struct verdicts verdicts;
-	bool required; /* verdicts were found to be needed */
+	int64_t announced_mono_ms; /* when verdicts.announced_ms was, by the clock nobody sets */
+	bool required;             /* verdicts were found to be needed */
 	bool started;
 	struct error refusal; /* set: it gets this as its result without running */
 	int64_t node;         /* of the item that holds it */
@@ -93,6 +94,11 @@ void live_configured(struct daemon *d, const struct bot *b);
 /* A verdict for one of its calls. */
 int live_answer(
 	struct live_turn *t, struct str call_id, const struct verdict_answer *a, struct error *err);
+/* It was announced: its gates' time begins. */
+void live_announced(const struct live_turn *t, struct live_call *c, int64_t request);
+/* The time its gates go by: when it was announced and what passed since, wherever the clock of the
+ * day was set to meanwhile. */
+int64_t live_gate_now(const struct live_turn *t, const struct live_call *c);
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
 void live_process_granted(struct live_turn *t);

@@ -112,6 +112,17 @@ static enum turn_event look_again(struct live_turn *t, struct live_call *c)
 	return EV_CLEAR;
 }
 
+void live_announced(const struct live_turn *t, struct live_call *c, int64_t request)
+{
+	verdicts_announce(&c->verdicts, request, t->announced_ms);
+	c->announced_mono_ms = clock_mono_ms(t->d->clock);
+}
+
+int64_t live_gate_now(const struct live_turn *t, const struct live_call *c)
+{
+	return c->verdicts.announced_ms + clock_mono_ms(t->d->clock) - c->announced_mono_ms;
+}
+
 void live_decide(struct live_turn *t)
 {
 	struct live_call *c;
@@ -127,7 +138,7 @@ void live_decide(struct live_turn *t)
 		return;
 	}
 	if (c->verdicts.request > 0) {
-		(void)verdicts_expire(&c->verdicts, clock_real_ms(t->d->clock));
+		(void)verdicts_expire(&c->verdicts, live_gate_now(t, c));
 		if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED) {
 			live_step(t, EV_DENIED);
 			return;
@@ -180,8 +191,7 @@ static int run_announce(struct store_tx *tx, void *arg, struct error *err)
 static void announced(struct live_turn *t)
 {
 	for (size_t i = 0; i < t->announce_count; i++)
-		verdicts_announce(&t->calls[t->announced_calls[i]].verdicts,
-			t->announce_requests[i], t->announced_ms);
+		live_announced(t, &t->calls[t->announced_calls[i]], t->announce_requests[i]);
 	t->announce_count = 0;
 }
 
@@ -207,7 +217,7 @@ static void announce_later_calls(struct live_turn *t)
 void live_wait_verdicts(struct live_turn *t)
 {
 	const struct live_call *c = &t->calls[t->at];
-	int64_t in = verdicts_expire_in(&c->verdicts, clock_real_ms(t->d->clock));
+	int64_t in = verdicts_expire_in(&c->verdicts, live_gate_now(t, c));
 
 	if (in >= 0)
 		loop_timer_set(t->timer, in);
@@ -221,7 +231,7 @@ bool live_call_pending(const struct live_turn *t, size_t at)
 		return false;
 	return c->verdicts.request > 0 && !c->refusal.kind &&
 	       verdicts_outcome(&c->verdicts) == VERDICT_OPEN &&
-	       verdicts_expire_in(&c->verdicts, clock_real_ms(t->d->clock)) != 0;
+	       verdicts_expire_in(&c->verdicts, live_gate_now(t, c)) != 0;
 }
 
 int live_answer(
@@ -234,7 +244,7 @@ int live_answer(
 			continue;
 		if (t->stop || c->started || c->refusal.kind)
 			break;
-		if (verdicts_answer(&c->verdicts, a, clock_real_ms(t->d->clock), err) < 0)
+		if (verdicts_answer(&c->verdicts, a, live_gate_now(t, c), err) < 0)
 			return -1;
 		if (i != t->at || t->state != TURN_GATED)
 			return 0;

@@ -285,7 +285,7 @@ static void appended(struct live_turn *t)
 
 		c->node = t->nodes[c->item];
 		if (c->verdicts.count > 0)
-			verdicts_announce(&c->verdicts, 1, t->announced_ms);
+			live_announced(t, c, 1);
 	}
 }
 

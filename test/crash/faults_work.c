@@ -12,6 +12,7 @@
 enum {
 	TURN_MS = 10000,
 	DAY_MS = 86400000,
+	EXPIRE_MS = 400,
 	FEW_FDS = 64,
 	MANY = 80, /* connections, more than there are descriptors */
 };
@@ -161,6 +162,44 @@ static void jumping_clock(struct rig *r)
 	rig_stop(r);
 }
 
+static void await_approval(struct client *c)
+{
+	int64_t until = rig_now_ms() + (int64_t)TURN_MS * RIG_SLOW;
+
+	for (;;) {
+		const struct json *reply = rig_call(c, "\"op\":\"approvals\"");
+
+		if (json_get(reply, "approvals")->count > 0)
+			return;
+		rig_true(rig_now_ms() < until, "no approval is asked for");
+		rig_pause(5);
+	}
+}
+
+/* A gate's time is what passes, whatever the clock says: set back, it does not wait for a day. */
+static void jumping_clock_and_a_gate(struct rig *r)
+{
+	char *folder = fault_folder(r, "ws");
+	volatile int64_t *shift = shift_clock(r);
+	struct client *c = fault_start(r, quick_script);
+	_cleanup_(mem) char *gates = xasprintf(
+		"\"gates\":[{\"tag\":\"person\",\"tools\":[\"shell\"],\"expire_ms\":%d}]",
+		EXPIRE_MS * RIG_SLOW);
+	int64_t turn;
+
+	fault_bot(c, "ada", folder, gates);
+	turn = fault_submit(c, "ada");
+	await_approval(c);
+	*shift = -DAY_MS;
+	rig_true(strcmp(fault_ended(r, c, "ada", turn, TURN_MS), "completed") == 0,
+		"the turn failed");
+	rig_true(str_find(fault_output(r, c, "ada", 0), STR("approval_denied"), 0) >= 0,
+		"a gate nobody answered: " STR_FMT, STR_ARG(fault_output(r, c, "ada", 0)));
+	fault_check_events(r);
+	client_free(c);
+	rig_stop(r);
+}
+
 /*
  * Descriptors: with too few of them connections wait, and those there are go on.
  */
@@ -204,9 +243,10 @@ static void few_descriptors(struct rig *r)
 }
 
 const struct fault work_faults[] = {
-	{"vanished_workspace", vanished_workspace},
-	{"stopped_command",    stopped_command   },
-	{"jumping_clock",      jumping_clock     },
-	{"few_descriptors",    few_descriptors   },
-	{NULL,		 NULL              },
+	{"vanished_workspace",       vanished_workspace      },
+	{"stopped_command",          stopped_command         },
+	{"jumping_clock",            jumping_clock           },
+	{"jumping_clock_and_a_gate", jumping_clock_and_a_gate},
+	{"few_descriptors",          few_descriptors         },
+	{NULL,		       NULL		    },
 };
