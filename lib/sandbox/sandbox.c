@@ -41,6 +41,18 @@ static int make_filters(struct sandbox *s, struct error *err)
 	return 0;
 }
 
+/* What starts every sandbox runs outside of all of them: none may change it, should a writable
+ * folder hold it (a package of the person's own in their home). */
+static void keep_program(struct sandbox *s)
+{
+	char *real;
+
+	path_list_put(&s->host.kept, xstrdup(s->program));
+	if (os_canonical(s->program, &real, NULL) == 0)
+		path_list_put(&s->host.kept, real);
+	path_list_sort(&s->host.kept);
+}
+
 static void find_and_try(struct sandbox *s)
 {
 	struct error err = ERROR_INIT;
@@ -52,6 +64,7 @@ static void find_and_try(struct sandbox *s)
 	s->program = probe_find(fixed_paths[0][0] ? fixed_paths : usual_paths, &s->why);
 	if (!s->program)
 		return;
+	keep_program(s);
 	s->why = probe_run(s->program, s->filters[FILTER_OFFLINE]);
 	if (!s->why)
 		s->version = probe_version(s->program);

@@ -276,6 +276,24 @@ static void protected_names_cannot_be_made_and_leave_nothing(void **state)
 	assert_true(exists(w->work, "d") && exists(w->work, ".aws"));
 }
 
+static void bubblewrap_itself_is_kept(void **state)
+{
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path at = {0};
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+	_cleanup_(mem) char *folder = NULL;
+	const char *roots[] = {NULL, NULL};
+	struct error err = ERROR_INIT;
+	enum sandbox_place place;
+
+	must(guard_resolve("/", str_from(w->sandbox->program), &at, NULL) == 0);
+	folder = xstrndup(at.real, (size_t)(strrchr(at.real, '/') - at.real));
+	roots[0] = folder;
+	p.writable_roots = roots;
+	assert_ok(sandbox_place(w->sandbox, &p, &at, &place, &err), &err);
+	assert_int_equal(place, SANDBOX_PROTECTED);
+}
+
 static void a_wall_is_an_empty_folder(void **state)
 {
 	struct world *w = *state;
@@ -664,6 +682,7 @@ int main(void)
 		WITH_WORLD(ancestors_of_what_is_protected_cannot_be_moved),
 		WITH_WORLD(protected_names_that_exist_stay_as_they_are),
 		WITH_WORLD(protected_names_cannot_be_made_and_leave_nothing),
+		WITH_WORLD(bubblewrap_itself_is_kept),
 		WITH_WORLD(a_wall_is_an_empty_folder),
 		WITH_WORLD(sockets_are_reached_as_the_policy_says),
 		WITH_WORLD(nothing_read_only_is_linked_into_a_writable_folder),
