@@ -135,14 +135,6 @@ function(suite_library name)
 	endforeach()
 endfunction()
 
-# suite_plain(NAME SOURCES ...): a library's sources once more, without sanitizers, for programs that
-# run where those cannot (inside a sandbox).
-function(suite_plain name)
-	cmake_parse_arguments(P "" "" "SOURCES;DEPENDS" ${ARGN})
-	add_library(${name}_plain STATIC ${P_SOURCES})
-	target_link_libraries(${name}_plain PUBLIC suite_flags ${P_DEPENDS})
-endfunction()
-
 # suite_program(NAME MAIN main.c SOURCES ... DEPENDS ... PKGS ... TESTS ...)
 # A program: its sources as one library that its tests link too, and main.c.
 function(suite_program name)
