@@ -1,6 +1,7 @@
 /* agent: one daemon per person and the command line that drives it. */
 #include "agent/cmd/commands.h"
 #include "cli/cli.h"
+#include "os/os.h"
 #include "suite_config.h"
 
 int main(int argc, char **argv)
@@ -14,5 +15,7 @@ int main(int argc, char **argv)
 		.footer = agent_footer,
 	};
 
+	if (os_hold_standard_fds(NULL) < 0)
+		return CLI_FAILED; /* and nowhere to say so */
 	return cli_main(&program, argc, argv);
 }

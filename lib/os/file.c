@@ -33,6 +33,19 @@ int os_open(const char *path, int flags, mode_t mode, int *ret_fd, struct error 
 	return os_openat(AT_FDCWD, path, flags, mode, ret_fd, err);
 }
 
+int os_hold_standard_fds(struct error *err)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY); /* no O_CLOEXEC: 0 to 2 are for children too */
+		if (fd < 0)
+			return error_sys(err, "open '/dev/null'");
+	} while (fd <= STDERR_FILENO);
+	os_close(fd);
+	return 0;
+}
+
 int os_write_all(int fd, const void *p, size_t len, struct error *err)
 {
 	const char *at = p;

@@ -32,6 +32,11 @@ static inline int fd_take(int *fd)
 
 enum { OS_BACKLOG = 1024 };
 
+/* The first thing in main(): whichever of the descriptors 0, 1 and 2 is closed is given something
+ * that reads as empty and takes no writes. Else a socket or a store would get the number, and what
+ * is printed would be said there. */
+int os_hold_standard_fds(struct error *err);
+
 /* open(2) with O_CLOEXEC added. */
 int os_open(const char *path, int flags, mode_t mode, int *ret_fd, struct error *err);
 /* openat(2), the same. `path` is named in errors. */

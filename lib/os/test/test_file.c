@@ -1,7 +1,9 @@
 /* file: reading, replacing and asking about files, with hostile things in their place. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "os/os.h"
 #include "scratch.h"
@@ -210,6 +212,40 @@ static void what_there_is_and_what_can_run(void **state)
 	assert_int_equal(err.sys, ELOOP);
 }
 
+/* In a process of its own, without the descriptors of the mask. Its status says what was wrong. */
+static int child_without(unsigned mask)
+{
+	int fd, status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		char byte;
+
+		for (int i = 0; i <= STDERR_FILENO; i++)
+			os_close((mask >> i & 1) != 0 ? i : -1);
+		if (os_hold_standard_fds(NULL) < 0)
+			_exit(1);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fd <= STDERR_FILENO)
+			_exit(2);
+		for (int i = 0; i <= STDERR_FILENO; i++) {
+			if ((mask >> i & 1) != 0 &&
+				(read(i, &byte, 1) != 0 || write(i, "x", 1) != -1))
+				_exit(3);
+		}
+		_exit(0);
+	}
+	must(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void nothing_else_gets_a_closed_standard_number(void **state)
+{
+	(void)state;
+	for (unsigned mask = 0; mask < 8; mask++)
+		assert_int_equal(child_without(mask), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_unknown_size_is_read),
 		scratch_test(what_is_no_regular_file_is_refused_at_once),
 		scratch_test(descriptors_are_not_inherited),
+		cmocka_unit_test(nothing_else_gets_a_closed_standard_number),
 		cmocka_unit_test(short_reads_end_at_the_end),
 		scratch_test(what_there_is_and_what_can_run),
 	};
