@@ -112,16 +112,21 @@ bool schedule_process(struct daemon *d, struct live_turn *t)
 void schedule_process_done(struct daemon *d)
 {
 	struct schedule *s = &d->sched;
-	struct live_turn *t;
 
 	must(s->processes > 0);
 	s->processes--;
-	if (list_empty(&s->process_queue))
-		return;
-	t = list_first(&s->process_queue, struct live_turn, in_process_queue);
-	schedule_process_forget(d, t);
-	s->processes++;
-	live_process_granted(t);
+	if (s->granting)
+		return; /* one that was granted did not start: the loop below goes on */
+	s->granting = true;
+	while (s->processes < s->processes_max && !list_empty(&s->process_queue)) {
+		struct live_turn *t = list_first(
+			&s->process_queue, struct live_turn, in_process_queue);
+
+		schedule_process_forget(d, t);
+		s->processes++;
+		live_process_granted(t);
+	}
+	s->granting = false;
 }
 
 void schedule_process_forget(struct daemon *d, struct live_turn *t)

@@ -17,6 +17,7 @@ struct schedule {
 	int64_t processes, processes_max; /* child processes */
 	struct list process_queue;        /* struct live_turn by in_process_queue */
 	int64_t process_queued;
+	bool granting;            /* slots are being handed to the queue */
 	bool starting;            /* a start job is under way */
 	struct loop_timer *retry; /* the store refused to start one */
 	bool ready;               /* there may be a ready turn in the store */
