@@ -24,7 +24,7 @@ const struct cli_option startup_options[STARTUP_OPTIONS] = {
 	CLI_OPT_TEXTS(struct startup_options, protected_paths, "protect-path", "PATH",
 		"keep a path read-only in every sandbox"),
 	CLI_OPT_NUMBER(struct startup_options, max_processes, "max-processes", "N", 0, MANY,
-		"child processes at once (64 per CPU)"),
+		"child processes at once (64 per CPU; 0: no limit)"),
 	CLI_OPT_NUMBER(struct startup_options, max_active, "max-active", "N", 1, MANY,
 		"turns running at once (4096)"),
 	CLI_OPT_NUMBER(struct startup_options, max_pending, "max-pending", "N", 1, INT64_MAX,

@@ -28,7 +28,8 @@ struct daemon_options {
 	size_t provider_count;
 	const char *const *walls;           /* canonical, NULL-terminated */
 	const char *const *protected_paths; /* canonical, NULL-terminated */
-	int64_t max_processes, max_active;
+	int64_t max_processes;              /* 0: no limit */
+	int64_t max_active;
 	int64_t max_pending, max_pending_bytes; /* 0: none */
 	int64_t idle_exit_seconds;              /* 0: none */
 };

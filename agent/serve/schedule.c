@@ -96,11 +96,16 @@ void schedule_kick(struct daemon *d)
 	store_write(d->store, run_start, start_done, s);
 }
 
+static bool has_slot(const struct schedule *s)
+{
+	return s->processes_max == 0 || s->processes < s->processes_max;
+}
+
 bool schedule_process(struct daemon *d, struct live_turn *t)
 {
 	struct schedule *s = &d->sched;
 
-	if (s->processes < s->processes_max) {
+	if (has_slot(s)) {
 		s->processes++;
 		return true;
 	}
@@ -118,7 +123,7 @@ void schedule_process_done(struct daemon *d)
 	if (s->granting)
 		return; /* one that was granted did not start: the loop below goes on */
 	s->granting = true;
-	while (s->processes < s->processes_max && !list_empty(&s->process_queue)) {
+	while (has_slot(s) && !list_empty(&s->process_queue)) {
 		struct live_turn *t = list_first(
 			&s->process_queue, struct live_turn, in_process_queue);
 

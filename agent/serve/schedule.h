@@ -14,7 +14,7 @@ struct live_turn;
 
 struct schedule {
 	int64_t active, active_max;       /* turns with a live task, reserved ones too */
-	int64_t processes, processes_max; /* child processes */
+	int64_t processes, processes_max; /* child processes; max 0: no limit */
 	struct list process_queue;        /* struct live_turn by in_process_queue */
 	int64_t process_queued;
 	bool granting;            /* slots are being handed to the queue */

@@ -209,6 +209,20 @@ static void approvals_that_fit_no_page_wait_for_the_first_ones(void **state)
 	served_close(&s);
 }
 
+static void no_limit_of_processes_lets_every_one_start(void **state)
+{
+	struct served s;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	s.d.sched.processes_max = 0;
+	for (int i = 0; i < 100; i++)
+		assert_true(schedule_process(&s.d, NULL));
+	for (int i = 0; i < 100; i++)
+		schedule_process_done(&s.d);
+	served_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_wait_keeps_no_prompt_of_a_turn_under_way),
 		cmocka_unit_test(a_record_that_fits_no_reply_is_said_to_be_too_large),
 		cmocka_unit_test(approvals_that_fit_no_page_wait_for_the_first_ones),
+		cmocka_unit_test(no_limit_of_processes_lets_every_one_start),
 	};
 
 	return cmocka_run_group_tests_name("serve.order", tests, NULL, NULL);
