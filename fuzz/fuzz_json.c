@@ -91,12 +91,13 @@ static void check_decoded(const struct request *r, uint64_t seen)
 static void decode(struct arena *a, const struct json *root)
 {
 	static const char *const skip[] = {"id", NULL};
+	static const struct json_table table = {
+		request_fields, ARRAY_LEN(request_fields), "x", skip};
 	struct request r = {.mode = 0};
 	struct error err = ERROR_INIT;
 	uint64_t seen = 0;
 
-	if (json_decode(a, root, request_fields, ARRAY_LEN(request_fields), "x", skip, &r, &seen,
-		    &err) == 0) {
+	if (json_decode(a, root, &table, &r, &seen, &err) == 0) {
 		check_decoded(&r, seen);
 		return;
 	}

@@ -94,13 +94,13 @@ static void check_refused(const struct request_row *row, const struct error *err
 
 static void decode(struct arena *a, const struct request_row *row, const struct json *doc)
 {
+	const struct json_table table = {row->fields, row->field_count, row->op, skip};
 	_cleanup_(mem) char *args = xcalloc(1, row->args_size + GUARD_BYTES);
 	struct error err = ERROR_INIT;
 	uint64_t seen = 0;
 
 	memset(args + row->args_size, GUARD_VALUE, GUARD_BYTES);
-	if (json_decode(a, doc, row->fields, row->field_count, row->op, skip, args, &seen, &err) <
-		0)
+	if (json_decode(a, doc, &table, args, &seen, &err) < 0)
 		check_refused(row, &err);
 	else
 		for (size_t i = 0; i < row->field_count; i++) {

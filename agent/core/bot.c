@@ -116,10 +116,10 @@ static bool listed_before(const struct str_list *l, size_t at)
 static int read_gate(struct arena *a, const struct json *value, const char *where, struct gate *ret,
 	struct error *err)
 {
+	const struct json_table table = {gate_fields, ARRAY_LEN(gate_fields), where, NULL};
 	struct gate_fields f = {.expire_ms = 0};
 
-	if (json_decode(a, value, gate_fields, ARRAY_LEN(gate_fields), where, NULL, &f, NULL, err) <
-		0) {
+	if (json_decode(a, value, &table, &f, NULL, err) < 0) {
 		if (err)
 			err->kind = &BOT_INVALID_GATE;
 		return -1;
@@ -246,9 +246,12 @@ static void write_confinement(struct json_out *j, const struct bot_settings *s)
 	bot_write_gates(j, "gates", s->gates, s->gate_count);
 }
 
-void bot_write_record(struct json_out *j, const struct bot *b, bool instructions)
+void bot_write_record(struct json_out *j, const char *name, const struct bot *b, bool instructions)
 {
-	json_open(j, '{');
+	if (name)
+		json_open_key(j, name, '{');
+	else
+		json_open(j, '{');
 	json_put_str(j, "name", b->name);
 	json_put_i64(j, "id", b->id);
 	write_id(j, "head", b->head);

@@ -84,8 +84,9 @@ int bot_read_gates(struct arena *a, const struct json *gates, struct gate **ret,
 void bot_write_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count);
 bool gate_names_tool(const struct gate *g, struct str tool);
 
-/* The record of `create`, `inspect`, `bots` (spec 2.3). instructions are left out unless asked for. */
-void bot_write_record(struct json_out *j, const struct bot *b, bool instructions);
+/* The record of `create`, `inspect`, `bots` (spec 2.3). instructions are left out unless asked for.
+ * name: NULL in an array. */
+void bot_write_record(struct json_out *j, const char *name, const struct bot *b, bool instructions);
 
 /* For list fields: ["a","b"]. */
 void bot_write_strings(struct json_out *j, const char *name, const struct str_list *l);

@@ -112,6 +112,8 @@ struct str item_assistant(
 
 static int read_calls(struct arena *a, const struct json *list, struct item *it, struct error *err)
 {
+	static const struct json_table table = {
+		call_fields, ARRAY_LEN(call_fields), "item.tool_calls", NULL};
 	struct item_call *calls;
 	size_t n = 0;
 
@@ -125,8 +127,7 @@ static int read_calls(struct arena *a, const struct json *list, struct item *it,
 			.type = {NULL, 0}
                 };
 
-		if (json_decode(a, value, call_fields, ARRAY_LEN(call_fields), "item.tool_calls",
-			    NULL, &f, NULL, err) < 0)
+		if (json_decode(a, value, &table, &f, NULL, err) < 0)
 			return -1;
 		if (!str_is(f.type, "function"))
 			return error_set(
@@ -161,14 +162,14 @@ static int read_role(const struct item_fields *f, struct item *it, struct error 
 
 int item_read(struct arena *a, struct str json, struct item *ret, struct error *err)
 {
+	static const struct json_table table = {item_fields, ARRAY_LEN(item_fields), "item", NULL};
 	struct item_fields f = {.content = NULL};
 	struct item it = {.role = ITEM_USER};
 	const struct json *doc;
 
 	if (json_parse(a, json, &doc, err) < 0)
 		return error_prefix(err, "item");
-	if (json_decode(a, doc, item_fields, ARRAY_LEN(item_fields), "item", NULL, &f, NULL, err) <
-		0)
+	if (json_decode(a, doc, &table, &f, NULL, err) < 0)
 		return -1;
 	if (read_role(&f, &it, err) < 0 || read_calls(a, f.tool_calls, &it, err) < 0)
 		return -1;

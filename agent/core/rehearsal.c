@@ -150,6 +150,7 @@ static int read_arguments(struct arena *a, const struct call_fields *f, const ch
 static int read_calls(struct arena *a, const struct json *list, const char *where, struct reply *r,
 	struct error *err)
 {
+	struct json_table table = {call_fields, ARRAY_LEN(call_fields), NULL, NULL};
 	struct item_call *calls;
 	size_t n = 0;
 
@@ -166,9 +167,8 @@ static int read_calls(struct arena *a, const struct json *list, const char *wher
 		if (value->type != JSON_OBJECT)
 			return error_set(err, &REHEARSAL_INVALID,
 				"%s.calls: a call must be an object", where);
-		if (json_decode(a, value, call_fields, ARRAY_LEN(call_fields),
-			    arena_printf(a, "%s.calls[%zu]", where, n - 1), NULL, &f, NULL,
-			    err) < 0)
+		table.where = arena_printf(a, "%s.calls[%zu]", where, n - 1);
+		if (json_decode(a, value, &table, &f, NULL, err) < 0)
 			return invalid(err);
 		c->name = f.tool;
 		if (read_arguments(a, &f, where, &c->arguments, err) < 0)
@@ -182,6 +182,7 @@ static int read_calls(struct arena *a, const struct json *list, const char *wher
 static int read_when(struct arena *a, const struct json *value, const char *where, struct reply *r,
 	struct error *err)
 {
+	struct json_table table = {when_fields, ARRAY_LEN(when_fields), NULL, NULL};
 	struct when_fields f = {.exit_code = 0};
 	uint64_t seen = 0;
 
@@ -189,8 +190,8 @@ static int read_when(struct arena *a, const struct json *value, const char *wher
 		return 0;
 	if (value->type != JSON_OBJECT)
 		return error_set(err, &REHEARSAL_INVALID, "%s.when: must be an object", where);
-	if (json_decode(a, value, when_fields, ARRAY_LEN(when_fields),
-		    arena_printf(a, "%s.when", where), NULL, &f, &seen, err) < 0)
+	table.where = arena_printf(a, "%s.when", where);
+	if (json_decode(a, value, &table, &f, &seen, err) < 0)
 		return invalid(err);
 	if (!seen)
 		return error_set(err, &REHEARSAL_INVALID, "%s.when: has no condition", where);
@@ -226,13 +227,13 @@ static int check_reply(const struct reply *r, const char *where, struct error *e
 static int read_reply(
 	struct arena *a, const struct json *doc, int line, struct reply *ret, struct error *err)
 {
-	struct line_fields f = {.delay_ms = 0};
 	char where[WHERE_MAX_BYTES];
+	const struct json_table table = {line_fields, ARRAY_LEN(line_fields), where, NULL};
+	struct line_fields f = {.delay_ms = 0};
 	struct reply r;
 
 	(void)snprintf(where, sizeof(where), "line %d", line); /* fits: line is bounded */
-	if (json_decode(a, doc, line_fields, ARRAY_LEN(line_fields), where, NULL, &f, NULL, err) <
-		0)
+	if (json_decode(a, doc, &table, &f, NULL, err) < 0)
 		return invalid(err);
 	r = (struct reply){
 		.say = f.say,
@@ -252,12 +253,12 @@ static int read_reply(
 
 static int read_header(struct rehearsal *r, const struct json *doc, int line, struct error *err)
 {
-	struct header_fields f = {.repeat = false};
 	char where[WHERE_MAX_BYTES];
+	const struct json_table table = {header_fields, ARRAY_LEN(header_fields), where, NULL};
+	struct header_fields f = {.repeat = false};
 
 	(void)snprintf(where, sizeof(where), "line %d", line); /* fits: line is bounded */
-	if (json_decode(&r->arena, doc, header_fields, ARRAY_LEN(header_fields), where, NULL, &f,
-		    NULL, err) < 0)
+	if (json_decode(&r->arena, doc, &table, &f, NULL, err) < 0)
 		return invalid(err);
 	r->name = f.name;
 	r->about = f.about;

@@ -86,14 +86,14 @@ static void write_settings(struct buf *to, const struct bot_settings *set)
 static int read_settings(
 	struct arena *a, struct str text, struct bot_settings *ret, struct error *err)
 {
+	static const struct json_table table = {
+		settings_fields, ARRAY_LEN(settings_fields), "settings", NULL};
 	struct settings s = {0};
 	const struct json *doc;
 	struct gate *gates = NULL;
 	size_t gate_count = 0;
 
-	if (json_parse(a, text, &doc, err) < 0 ||
-		json_decode(a, doc, settings_fields, ARRAY_LEN(settings_fields), "settings", NULL,
-			&s, NULL, err) < 0 ||
+	if (json_parse(a, text, &doc, err) < 0 || json_decode(a, doc, &table, &s, NULL, err) < 0 ||
 		bot_read_gates(a, s.gates, &gates, &gate_count, err) < 0)
 		return -1;
 	s.set.gates = gates;

@@ -54,12 +54,10 @@ void op_write(struct request *r,
 
 void op_answer_record(struct request *r, const struct bot *b)
 {
-	struct buf record = BUF_INIT(1024 * 1024);
-	struct json_out j = JSON_OUT(&record);
+	struct json_out j = request_begin(r);
 
-	bot_write_record(&j, b, true);
-	request_answer(r, buf_str(&record));
-	buf_release(&record);
+	bot_write_record(&j, "result", b, true);
+	request_end(r, &j);
 }
 
 int op_page_limit(bool given, int64_t limit)

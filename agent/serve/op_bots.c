@@ -400,7 +400,7 @@ static void answer_bots(struct request *r)
 	json_open_key(&j, "result", '{');
 	json_open_key(&j, "bots", '[');
 	while (put < w->count && r->reply.len < PAGE_MAX_BYTES)
-		bot_write_record(&j, &w->bots[put++], false);
+		bot_write_record(&j, NULL, &w->bots[put++], false);
 	json_close(&j, ']');
 	if (put < w->count || put == (size_t)w->limit)
 		json_put_str(&j, "next_after", w->bots[put - 1].name);

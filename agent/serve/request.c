@@ -88,6 +88,7 @@ static struct request *request_new(struct session *s)
 static int parse(struct request *r, struct str line, struct error *err)
 {
 	static const char *const skip[] = {"id", "op", NULL};
+	struct json_table table = {.skip = skip};
 	const struct json *doc;
 	struct str op;
 
@@ -107,8 +108,10 @@ static int parse(struct request *r, struct str line, struct error *err)
 			(int)str_cut(op, 64).len, op.p);
 	}
 	r->args = arena_alloc(&r->arena, r->row->args_size + 1);
-	return json_decode(&r->arena, doc, r->row->fields, r->row->field_count, r->row->op, skip,
-		r->args, &r->seen, err);
+	table.fields = r->row->fields;
+	table.count = r->row->field_count;
+	table.where = r->row->op;
+	return json_decode(&r->arena, doc, &table, r->args, &r->seen, err);
 }
 
 void request_take(struct session *s, struct str line)

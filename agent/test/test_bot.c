@@ -141,7 +141,7 @@ static void the_record_has_its_members(void **state)
 	const struct json *doc;
 
 	(void)state;
-	bot_write_record(&j, &b, false);
+	bot_write_record(&j, NULL, &b, false);
 	assert_ok(json_parse(&a, buf_str(&out), &doc, &err), &err);
 	assert_true(str_is(json_str(json_get(doc, "name")), "mender"));
 	assert_true(str_is(json_str(json_get(doc, "sandbox")), "workspace-write"));

@@ -104,6 +104,7 @@ static void a_name_is_found_whole_or_not_at_all(void **state)
 /* Arguments that a row without required ones takes: none. */
 static void check_empty(const struct request_row *row)
 {
+	const struct json_table table = {row->fields, row->field_count, row->op, NULL};
 	_cleanup_(mem) void *args = xcalloc(1, row->args_size + 1);
 	_cleanup_(arena) struct arena a = {NULL};
 	const struct json *doc;
@@ -114,7 +115,7 @@ static void check_empty(const struct request_row *row)
 	for (size_t i = 0; i < row->field_count; i++)
 		required |= row->fields[i].required;
 	assert_int_equal(json_parse(&a, STR("{}"), &doc, NULL), 0);
-	rc = json_decode(&a, doc, row->fields, row->field_count, row->op, NULL, args, &seen, NULL);
+	rc = json_decode(&a, doc, &table, args, &seen, NULL);
 	if (rc != (required ? -1 : 0))
 		fail_msg("%s: {} gave %d", row->op, rc);
 	if (rc == 0)

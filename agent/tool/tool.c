@@ -48,6 +48,7 @@ static int invalid_arguments(struct error *err)
 int tool_prepare(const struct tool *t, struct arena *a, struct str arguments, const void **ret_args,
 	struct error *err)
 {
+	const struct json_table table = {t->fields, t->field_count, t->name, NULL};
 	void *args = arena_alloc(a, t->args_size);
 	const struct json *doc;
 
@@ -58,7 +59,7 @@ int tool_prepare(const struct tool *t, struct arena *a, struct str arguments, co
 	if (doc->type != JSON_OBJECT)
 		return error_set(err, &TOOL_INVALID_ARGUMENTS,
 			"%s: the arguments must be an object", t->name);
-	if (json_decode(a, doc, t->fields, t->field_count, t->name, NULL, args, NULL, err) < 0)
+	if (json_decode(a, doc, &table, args, NULL, err) < 0)
 		return invalid_arguments(err);
 	if (t->check && t->check(args, err) < 0) {
 		(void)error_prefix(err, "%s", t->name);

@@ -180,18 +180,18 @@ static int read_node(
 	return 0;
 }
 
-static int read_fields(struct decoder *d, const struct json *object,
-	const struct json_field *fields, size_t count, const char *const *skip, char *out,
-	uint64_t *ret_seen);
+static int read_fields(struct decoder *d, const struct json *object, const struct json_table *table,
+	char *out, uint64_t *ret_seen);
 
 static int read_object(
 	struct decoder *d, const struct json_field *f, const struct json *value, void *ret)
 {
+	const struct json_table table = {f->fields, f->field_count, NULL, NULL};
 	const size_t len = strlen(d->path);
 	int rc;
 
 	(void)snprintf(d->path + len, sizeof(d->path) - len, "%s%s", len > 0 ? "." : "", f->name);
-	rc = read_fields(d, value, f->fields, f->field_count, NULL, ret, NULL);
+	rc = read_fields(d, value, &table, ret, NULL);
 	d->path[len] = '\0';
 	return rc;
 }
@@ -225,29 +225,29 @@ static bool is_skipped(const char *const *skip, struct str name)
 	return false;
 }
 
-static int read_fields(struct decoder *d, const struct json *object,
-	const struct json_field *fields, size_t count, const char *const *skip, char *out,
-	uint64_t *ret_seen)
+static int read_fields(struct decoder *d, const struct json *object, const struct json_table *table,
+	char *out, uint64_t *ret_seen)
 {
+	const struct json_field *const fields = table->fields;
 	uint64_t seen = 0;
 
-	must(count <= FIELDS_MAX);
+	must(table->count <= FIELDS_MAX);
 	if (object->type != JSON_OBJECT)
 		return fail(d, str_from(NULL), "must be an object, not %s", type_name(object));
 	json_for_each (member, object) {
 		size_t i = 0;
 
-		if (is_skipped(skip, member->key))
+		if (is_skipped(table->skip, member->key))
 			continue;
-		while (i < count && !str_is(member->key, fields[i].name))
+		while (i < table->count && !str_is(member->key, fields[i].name))
 			i++;
-		if (i == count)
+		if (i == table->count)
 			return fail(d, member->key, "there is no such field");
 		if (read_member(d, &fields[i], member, out + fields[i].offset) < 0)
 			return -1;
 		seen |= UINT64_C(1) << i;
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < table->count; i++) {
 		if (fields[i].required && !(seen >> i & 1))
 			return fail(d, str_from(fields[i].name), "is missing");
 	}
@@ -256,14 +256,13 @@ static int read_fields(struct decoder *d, const struct json *object,
 	return 0;
 }
 
-int json_decode(struct arena *a, const struct json *object, const struct json_field *fields,
-	size_t count, const char *where, const char *const *skip, void *out, uint64_t *ret_seen,
-	struct error *err)
+int json_decode(struct arena *a, const struct json *object, const struct json_table *table,
+	void *out, uint64_t *ret_seen, struct error *err)
 {
 	struct decoder d = {.arena = a, .err = err, .item = -1};
 
-	(void)snprintf(d.path, sizeof(d.path), "%s", where ? where : "");
+	(void)snprintf(d.path, sizeof(d.path), "%s", table->where ? table->where : "");
 	if (!object)
 		return fail(&d, str_from(NULL), "is missing");
-	return read_fields(&d, object, fields, count, skip, out, ret_seen);
+	return read_fields(&d, object, table, out, ret_seen);
 }

@@ -163,12 +163,17 @@ struct json_field {
 		.name = #m, .sort = JSON_FIELD_OBJECT, .offset = offsetof(S, m),                   \
 		.fields = (table), .field_count = ARRAY_LEN(table), __VA_ARGS__                    \
 	}
-/* A row before is used by a struct whose first rows others repeat: members of the struct must have
- * the wire's names. `where` starts the path in errors. *ret_seen (may be NULL): bit i is set when
- * field i was present; at most 64 fields. `skip` names members that are not looked at ("id", "op"),
- * NULL-terminated, may be NULL. List items are allocated in `a`. */
-int json_decode(struct arena *a, const struct json *object, const struct json_field *fields,
-	size_t count, const char *where, const char *const *skip, void *out, uint64_t *ret_seen,
-	struct error *err);
+/* What an object may hold. Members of the struct that is filled must have the wire's names. */
+struct json_table {
+	const struct json_field *fields;
+	size_t count;            /* at most 64 */
+	const char *where;       /* starts the path in errors; may be NULL */
+	const char *const *skip; /* members that are not looked at ("id", "op"), NULL-terminated;
+				    may be NULL */
+};
+/* Fills `out` from an object (NULL: it is missing) by the table. *ret_seen (may be NULL): bit i is
+ * set when field i was present. List items are allocated in `a`. */
+int json_decode(struct arena *a, const struct json *object, const struct json_table *table,
+	void *out, uint64_t *ret_seen, struct error *err);
 
 #endif

@@ -63,11 +63,11 @@ static const char *const skipped[] = {"id", "op", NULL};
 static int decode(struct arena *a, const char *text, const char *where, struct request *r,
 	uint64_t *seen, struct error *err)
 {
+	const struct json_table table = {request_fields, ARRAY_LEN(request_fields), where, skipped};
 	const struct json *root;
 
 	assert_ok(json_parse(a, str_from(text), &root, err), err);
-	return json_decode(
-		a, root, request_fields, ARRAY_LEN(request_fields), where, skipped, r, seen, err);
+	return json_decode(a, root, &table, r, seen, err);
 }
 
 static void fills_every_sort_of_field(void **state)
@@ -277,6 +277,7 @@ static void shows_strange_names_harmlessly(void **state)
 static void lists_without_bounds(void **state)
 {
 	static const struct json_field fields[] = {JSON_STRS(struct request, tags)};
+	static const struct json_table table = {fields, 1, "x", NULL};
 	_cleanup_(arena) struct arena a = {NULL};
 	struct request r = {.mode = MODE_ASK};
 	const struct json *root;
@@ -284,12 +285,12 @@ static void lists_without_bounds(void **state)
 
 	(void)state;
 	assert_ok(json_parse(&a, STR("{\"tags\":[]}"), &root, &err), &err);
-	assert_ok(json_decode(&a, root, fields, 1, "x", NULL, &r, NULL, &err), &err);
+	assert_ok(json_decode(&a, root, &table, &r, NULL, &err), &err);
 	assert_int_equal(r.tags.count, 0);
 	assert_ok(json_parse(&a, STR("{\"tags\":[\"a\\u0000\",\"b\",\"c\",\"d\",\"e\"]}"), &root,
 			  &err),
 		&err);
-	assert_ok(json_decode(&a, root, fields, 1, "x", NULL, &r, NULL, &err), &err);
+	assert_ok(json_decode(&a, root, &table, &r, NULL, &err), &err);
 	assert_int_equal(r.tags.count, 5);
 	assert_true(str_eq(r.tags.items[0], STR("a\0")));
 	assert_true(str_is(r.tags.items[4], "e"));
@@ -297,16 +298,16 @@ static void lists_without_bounds(void **state)
 
 static void an_absent_object_is_missing(void **state)
 {
+	struct json_table table = {request_fields, ARRAY_LEN(request_fields), "call.args", NULL};
 	_cleanup_(arena) struct arena a = {NULL};
 	struct request r = {.mode = MODE_ASK};
 	struct error err = ERROR_INIT;
 
 	(void)state;
-	assert_fails(json_decode(&a, NULL, request_fields, ARRAY_LEN(request_fields), "call.args",
-			     NULL, &r, NULL, &err),
-		&err, JSON_FIELD);
+	assert_fails(json_decode(&a, NULL, &table, &r, NULL, &err), &err, JSON_FIELD);
 	assert_string_equal(err.text, "call.args: is missing");
-	assert_int_equal(json_decode(&a, NULL, request_fields, 1, NULL, NULL, &r, NULL, NULL), -1);
+	table.where = NULL;
+	assert_int_equal(json_decode(&a, NULL, &table, &r, NULL, NULL), -1);
 }
 
 /* Sixty-four fields, the most there can be: the last one's bit is the highest. */
@@ -315,6 +316,7 @@ static void sixty_four_fields(void **state)
 	_cleanup_(arena) struct arena a = {NULL};
 	static char names[64][4];
 	struct json_field fields[64] = {{NULL}};
+	const struct json_table table = {fields, ARRAY_LEN(fields), "x", NULL};
 	bool values[64] = {false};
 	const struct json *root;
 	struct error err = ERROR_INIT;
@@ -327,8 +329,7 @@ static void sixty_four_fields(void **state)
 			.name = names[i], .sort = JSON_FIELD_BOOL, .offset = i * sizeof(bool)};
 	}
 	assert_ok(json_parse(&a, STR("{\"f63\":true,\"f0\":true}"), &root, &err), &err);
-	assert_ok(json_decode(&a, root, fields, ARRAY_LEN(fields), "x", NULL, values, &seen, &err),
-		&err);
+	assert_ok(json_decode(&a, root, &table, values, &seen, &err), &err);
 	assert_true(values[63] && values[0] && !values[1]);
 	assert_true(seen == (UINT64_C(1) << 63 | 1));
 }
