@@ -1,7 +1,7 @@
 /*
- * What a sandboxed command costs over plain bubblewrap with the same mounts: the argument list that
- * the daemon would make is made anew for each of ours, and once for all of theirs. The two take
- * turns, so that what else the machine does falls on both.
+ * What a sandboxed command costs over plain bubblewrap with the same mounts: ours is started as the
+ * daemon does, with an argument list made for it and under the supervisor, theirs with a list made
+ * before and without. The two take turns, so that what else the machine does falls on both.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +29,15 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void run_command(const struct sandbox_command *c)
+static void run_command(const struct sandbox_command *c, const char *supervisor)
 {
 	struct proc_spec spec = {.program = c->program,
 		.argv = c->argv,
 		.cwd = "/",
 		.fds = (const struct proc_fd *)c->fds,
 		.fd_count = c->fd_count,
-		.new_session = true};
+		.new_session = true,
+		.supervisor = supervisor};
 	struct error err = ERROR_INIT;
 	siginfo_t info = {0};
 	int pidfd = -1;
@@ -62,7 +63,8 @@ static struct sandbox_command *prepare(
 }
 
 /* One of ours from nothing to its end, and one of theirs: the same argument list, made before. */
-static void compare(struct sandbox *s, const struct sandbox_policy *p, const char *workspace)
+static void compare(struct sandbox *s, const struct sandbox_policy *p, const char *workspace,
+	const char *supervisor)
 {
 	double ours[RUNS], theirs[RUNS], start;
 
@@ -71,12 +73,12 @@ static void compare(struct sandbox *s, const struct sandbox_policy *p, const cha
 
 		start = now_ms();
 		c = prepare(s, p, workspace);
-		run_command(c);
+		run_command(c, supervisor);
 		sandbox_command_free(c);
 		ours[i] = now_ms() - start;
 		c = prepare(s, p, workspace);
 		start = now_ms();
-		run_command(c);
+		run_command(c, NULL);
 		theirs[i] = now_ms() - start;
 		sandbox_command_free(c);
 	}
@@ -86,6 +88,7 @@ static void compare(struct sandbox *s, const struct sandbox_policy *p, const cha
 
 int main(void)
 {
+	_cleanup_(mem) char *here = NULL, *supervisor = NULL;
 	_cleanup_(mem) char *dir = NULL, *workspace = NULL, *store = NULL, *socket = NULL,
 			    *sockets = NULL;
 	struct sandbox_host host = {0};
@@ -95,6 +98,8 @@ int main(void)
 
 	if (os_temp_dir("/var/tmp/consort-bench-", &dir, &err) < 0)
 		measure_fail("%s", err.text);
+	must(os_program_dir(&here, NULL) == 0);
+	supervisor = xasprintf("%s/../bin/consort-supervise", here);
 	workspace = xasprintf("%s/ws", dir);
 	must(mkdir(workspace, 0755) == 0);
 	for (int i = 0; i < FOLDERS; i++) {
@@ -110,7 +115,7 @@ int main(void)
 	s = sandbox_new(&host);
 	if (sandbox_available(s, &err) < 0)
 		measure_fail("%s", err.text);
-	compare(s, &policy, workspace);
+	compare(s, &policy, workspace, supervisor);
 	sandbox_free(s);
 	(void)os_remove_tree(dir, NULL); /* a leftover below /var/tmp harms nobody */
 	return 0;
