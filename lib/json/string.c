@@ -178,7 +178,8 @@ static void quote_escaped(struct buf *to, unsigned char c)
 	static const char digits[] = "0123456789abcdef";
 	static const char short_forms[0x20] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-	const char letter = c < sizeof(short_forms) ? short_forms[c] : c < 0x80 ? (char)c : '\0';
+	const char plain = c < 0x80 ? (char)c : '\0';
+	const char letter = c < sizeof(short_forms) ? short_forms[c] : plain;
 	const char both[2] = {'\\', letter};
 	const char hex[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
 
