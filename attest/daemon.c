@@ -47,7 +47,8 @@ static void spawn_daemon(struct attest *t, struct attest_daemon *d, const struct
 	argv[count] = NULL;
 	if (os_open(d->log, O_WRONLY | O_CREAT | O_APPEND, 0600, &log, &err) < 0)
 		attest_broken(t, "attest: %s", err.text);
-	d->pid = attest_spawn(t, argv, attest_environ(t, s->env), d->home, -1, log, mask);
+	d->pid = attest_spawn(t, argv, attest_environ(t, s->env),
+		&(struct attest_setting){d->home, -1, log, mask});
 	os_close(log);
 }
 

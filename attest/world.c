@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,11 +24,8 @@ enum {
 	LOOK_MS = 5, /* between two looks at something that has no descriptor to wait for */
 };
 
-/* The case of this process, so that an abort in a library still cleans up. */
-static struct attest *current;
-
-/* Kills every child there is: as a subreaper the case also gets what its daemons left behind, and
- * the daemons that a command line started. -1 where the kernel does not list them. */
+/* Kills every child there is: a subreaper also gets what a case left behind, such as the daemons
+ * that a command line started. -1 where the kernel does not list them. */
 static int kill_children(void)
 {
 	_cleanup_(mem) char *path = xasprintf("/proc/self/task/%d/children", (int)getpid());
@@ -44,51 +42,53 @@ static int kill_children(void)
 	return 0;
 }
 
-static void end_world(struct attest *t)
+static void end_world(const struct attest_left *left)
 {
 	int wait;
 
-	for (size_t i = 0; i < t->child_count; i++) {
-		(void)kill(-t->children[i], SIGKILL); /* gone already, most of them */
-		(void)kill(t->children[i], SIGKILL);
+	for (size_t i = 0; i < left->child_count && i < CHILDREN_MAX; i++) {
+		(void)kill(-left->children[i], SIGKILL); /* gone already, most of them */
+		(void)kill(left->children[i], SIGKILL);
 	}
 	do {
 		wait = kill_children() == 0 ? 0 : WNOHANG;
 	} while (waitpid(-1, NULL, wait) > 0 || errno == EINTR);
-	if (t->home)
-		(void)os_remove_tree(t->home, NULL); /* a leftover below /var/tmp harms nobody */
-	if (t->outside)
-		(void)os_remove_tree(t->outside, NULL);
-	if (t->tmp)
-		(void)os_remove_tree(t->tmp, NULL);
+	if (left->home[0])
+		(void)os_remove_tree(left->home, NULL); /* a leftover below /var/tmp harms nobody */
+	if (left->outside[0])
+		(void)os_remove_tree(left->outside, NULL);
+	if (left->tmp[0])
+		(void)os_remove_tree(left->tmp, NULL);
 }
 
-static void say_and_end(struct attest *t, int status, const char *format, va_list args)
-	__attribute__((format(printf, 3, 0), noreturn));
-
-static void say_and_end(struct attest *t, int status, const char *format, va_list args)
+static void say(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+static void say(const char *format, va_list args)
 {
 	(void)vprintf(format, args); /* to the runner */
 	(void)printf("\n");
 	(void)fflush(stdout);
-	end_world(t);
-	_exit(status);
 }
 
 void attest_broken(struct attest *t, const char *format, ...)
 {
 	va_list args;
 
+	(void)t;
 	va_start(args, format);
-	say_and_end(t, EXIT_BROKEN, format, args);
+	say(format, args);
+	va_end(args);
+	_exit(EXIT_BROKEN); /* what it started is its keeper's to end */
 }
 
 void attest_not_here(struct attest *t, const char *format, ...)
 {
 	va_list args;
 
+	(void)t;
 	va_start(args, format);
-	say_and_end(t, EXIT_NOT_HERE, format, args);
+	say(format, args);
+	va_end(args);
+	_exit(EXIT_NOT_HERE);
 }
 
 void attest_note(struct attest *t, const char *format, ...)
@@ -104,65 +104,102 @@ void attest_note(struct attest *t, const char *format, ...)
 	va_end(args);
 }
 
-static void on_end(int signum)
+static void run_case(struct attest *t)
 {
-	(void)signum;
-	if (current)
-		end_world(current);
-	_exit(EXIT_BROKEN);
+	const char *missing = attest_missing(t, t->row->needs);
+
+	if (missing)
+		attest_not_here(t, "%s", missing);
+	t->row->run(t);
+	(void)fflush(stdout);
+	arena_release(&t->arena);
+	_exit(EXIT_HELD);
+}
+
+/* Until the case has ended, or is to end: its exit status. */
+static int wait_for_case(pid_t pid, const sigset_t *signals)
+{
+	int signum = SIGCHLD, status;
+	bool told = false;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		(void)sigwait(signals, &signum); /* fails for no such signals only */
+		told = told || signum != SIGCHLD;
+		if (told)
+			(void)kill(pid, SIGKILL); /* not reaped, so it is there */
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (!told)
+		(void)printf("the case died of signal %d\n", WTERMSIG(status)); /* to the runner */
+	(void)fflush(stdout);
+	return EXIT_BROKEN;
 }
 
 int attest_case_main(const struct attest_case *row, bool verbose, bool rough)
 {
 	static struct attest world;
-	const char *missing;
+	struct attest_left *left;
+	pid_t keeper = getpid(), pid;
+	sigset_t signals, before;
+	int status;
 
-	world = (struct attest){.row = row, .verbose = verbose, .rough = rough};
-	current = &world;
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see kill_children */
-	(void)signal(SIGTERM, on_end);          /* fails for no such signal only */
-	(void)signal(SIGINT, on_end);
-	(void)signal(SIGABRT, on_end);
+	/* shared, so that the keeper knows of it whatever becomes of the case */
+	left = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(left != MAP_FAILED);
+	world = (struct attest){.row = row, .verbose = verbose, .rough = rough, .left = left};
+	(void)sigemptyset(&signals); /* these fail for no such signal only */
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &signals, &before);
 	(void)signal(SIGPIPE, SIG_IGN);
-	missing = attest_missing(&world, row->needs);
-	if (missing)
-		attest_not_here(&world, "%s", missing);
-	row->run(&world);
-	(void)fflush(stdout);
-	end_world(&world);
-	arena_release(&world.arena);
-	return EXIT_HELD;
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see kill_children */
+	pid = fork();                           /* one thread, and only to run the case */
+	must(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != keeper)
+			_exit(EXIT_BROKEN);
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* cases look for what daemons leave */
+		(void)sigprocmask(SIG_SETMASK, &before, NULL);
+		run_case(&world);
+	}
+	status = wait_for_case(pid, &signals);
+	end_world(left);
+	return status;
 }
 
-static char *temp_dir(struct attest *t, const char *prefix)
+static void temp_dir(struct attest *t, const char *prefix, char to[FOLDER_MAX_BYTES])
 {
+	_cleanup_(mem) char *path = NULL;
 	struct error err = ERROR_INIT;
-	char *path = NULL;
 
 	if (os_temp_dir(prefix, &path, &err) < 0)
 		attest_broken(t, "attest: %s", err.text);
-	return path;
+	must(strlen(path) < FOLDER_MAX_BYTES);
+	(void)snprintf(to, FOLDER_MAX_BYTES, "%s", path); /* fits */
 }
 
 const char *attest_home(struct attest *t)
 {
-	if (!t->home)
-		t->home = temp_dir(t, "/var/tmp/attest-");
-	return t->home;
+	if (!t->left->home[0])
+		temp_dir(t, "/var/tmp/attest-", t->left->home);
+	return t->left->home;
 }
 
 const char *attest_outside(struct attest *t)
 {
-	if (!t->outside)
-		t->outside = temp_dir(t, "/var/tmp/attest-");
-	return t->outside;
+	if (!t->left->outside[0])
+		temp_dir(t, "/var/tmp/attest-", t->left->outside);
+	return t->left->outside;
 }
 
 const char *attest_tmp(struct attest *t)
 {
-	if (!t->tmp)
-		t->tmp = temp_dir(t, "/tmp/attest-");
-	return t->tmp;
+	if (!t->left->tmp[0])
+		temp_dir(t, "/tmp/attest-", t->left->tmp);
+	return t->left->tmp;
 }
 
 const char *attest_bin(const char *program)
@@ -314,8 +351,8 @@ char **attest_environ(struct attest *t, const char *const *more)
 	return env;
 }
 
-pid_t attest_spawn(struct attest *t, const char *const *argv, char *const *env, const char *cwd,
-	int out, int err, mode_t mask)
+pid_t attest_spawn(struct attest *t, const char *const *argv, char *const *env,
+	const struct attest_setting *in)
 {
 	pid_t pid = fork(); /* one thread, always to exec */
 
@@ -325,18 +362,18 @@ pid_t attest_spawn(struct attest *t, const char *const *argv, char *const *env, 
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		(void)setpgid(0, 0); /* a failure shows: the group cannot be ended */
-		(void)umask(mask);
+		(void)umask(in->mask);
 		(void)signal(SIGPIPE, SIG_DFL);
 		(void)dup2(null, STDIN_FILENO);
-		(void)dup2(out >= 0 ? out : null, STDOUT_FILENO);
-		(void)dup2(err >= 0 ? err : null, STDERR_FILENO);
-		if (!cwd || chdir(cwd) == 0)
+		(void)dup2(in->out >= 0 ? in->out : null, STDOUT_FILENO);
+		(void)dup2(in->err >= 0 ? in->err : null, STDERR_FILENO);
+		if (!in->cwd || chdir(in->cwd) == 0)
 			(void)execvpe(argv[0], (char *const *)argv, env);
 		_exit(127);
 	}
 	(void)setpgid(pid, pid); /* whoever of the two is first */
-	must(t->child_count < CHILDREN_MAX);
-	t->children[t->child_count++] = pid;
+	must(t->left->child_count < CHILDREN_MAX);
+	t->left->children[t->left->child_count++] = pid;
 	return pid;
 }
 
@@ -355,8 +392,8 @@ int attest_reap(struct attest *t, pid_t pid, const char *what, int limit_ms)
 
 struct attest_ran attest_run(struct attest *t, const char *const *argv, const char *const *env)
 {
-	char *out_path = attest_path(t, "%s/.out-%zu", attest_home(t), t->child_count);
-	char *err_path = attest_path(t, "%s/.err-%zu", attest_home(t), t->child_count);
+	char *out_path = attest_path(t, "%s/.out-%zu", attest_home(t), t->left->child_count);
+	char *err_path = attest_path(t, "%s/.err-%zu", attest_home(t), t->left->child_count);
 	struct attest_ran ran;
 	int out = -1, err = -1;
 	pid_t pid;
@@ -364,7 +401,8 @@ struct attest_ran attest_run(struct attest *t, const char *const *argv, const ch
 	if (os_open(out_path, O_RDWR | O_CREAT | O_TRUNC, 0600, &out, NULL) < 0 ||
 		os_open(err_path, O_RDWR | O_CREAT | O_TRUNC, 0600, &err, NULL) < 0)
 		attest_broken(t, "attest: no file for the output of '%s'", argv[0]);
-	pid = attest_spawn(t, argv, attest_environ(t, env), attest_home(t), out, err, 0022);
+	pid = attest_spawn(t, argv, attest_environ(t, env),
+		&(struct attest_setting){attest_home(t), out, err, 0022});
 	os_close(out);
 	os_close(err);
 	ran.status = attest_reap(t, pid, argv[0], RUN_LIMIT_MS);

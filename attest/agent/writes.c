@@ -140,7 +140,8 @@ static void race_swapping(struct attest *t, struct race *race)
 	pid_t pid;
 
 	attest_true(t, symlink(race->outside, link) == 0, "attest: no link");
-	pid = attest_spawn(t, argv, attest_environ(t, NULL), NULL, -1, -1, 0022);
+	pid = attest_spawn(
+		t, argv, attest_environ(t, NULL), &(struct attest_setting){NULL, -1, -1, 0022});
 	for (int i = 0; i < RACES; i++) {
 		done += !drill_do(&race->r, "b", race->write).error.p;
 		done += !drill_do(&race->r, "b", race->edits[i % 2]).error.p;
