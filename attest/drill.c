@@ -193,8 +193,10 @@ struct str drill_arguments(struct drill *r)
 
 	must(json_i64(json_get(client_ready(r->d->client), "pid"), &pid) == 0);
 	line = attest_read(r->t, attest_path(r->t, "/proc/%lld/cmdline", (long long)pid));
-	for (char *p = (char *)line.p; p < line.p + line.len; p++)
-		*p = *p ? *p : ' '; /* a copy of ours */
+	for (char *p = (char *)line.p; p < line.p + line.len; p++) { /* a copy of ours */
+		if (!*p)
+			*p = ' ';
+	}
 	return line;
 }
 

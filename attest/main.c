@@ -136,14 +136,11 @@ static void finish(struct run *run, struct row *r, int status, bool late)
 	r->pid = 0;
 	run->running--;
 	r->took_ms = now() - r->started_ms;
-	if (late)
-		r->result = BROKEN;
-	else if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_HELD)
+	r->result = BROKEN;
+	if (!late && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_HELD)
 		r->result = HELD;
-	else if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_HERE)
+	else if (!late && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_HERE)
 		r->result = NOT_HERE;
-	else
-		r->result = BROKEN;
 	if (late)
 		r->why = xasprintf("the case did not end within %d s; " STR_FMT,
 			CASE_LIMIT_MS / 1000, STR_ARG(said));
