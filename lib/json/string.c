@@ -178,15 +178,19 @@ static void quote_escaped(struct buf *to, unsigned char c)
 	static const char digits[] = "0123456789abcdef";
 	static const char short_forms[0x20] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-	const char plain = c < 0x80 ? (char)c : '\0';
-	const char letter = c < sizeof(short_forms) ? short_forms[c] : plain;
-	const char both[2] = {'\\', letter};
 	const char hex[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+	char letter = '\0';
 
-	if (letter)
-		(void)buf_put(to, both, sizeof(both));
-	else
+	if (c < sizeof(short_forms))
+		letter = short_forms[c];
+	else if (c < 0x80)
+		letter = (char)c;
+	if (!letter) {
 		(void)buf_put(to, hex, sizeof(hex));
+		return;
+	}
+	(void)buf_putc(to, '\\');
+	(void)buf_putc(to, letter);
 }
 
 /* A run that is copied but for what a terminal acts on. */
