@@ -29,29 +29,28 @@ static int run_find(struct store_view *v, struct request *r, struct error *err)
 	return store_bot_get(v, args->bot, &r->arena, b, err);
 }
 
-/* The reply first, then the replay: replies keep their order, so the follow starts behind it. */
-static void start(struct request *r, int64_t bot)
+/* Follows begin and end with their replies, so in the order of the requests: the replay comes
+ * behind the reply to `follow`, and nothing behind the one to `unfollow`. */
+static void begin(struct request *r)
 {
 	const struct follow_args *args = r->args;
+	const struct bot *b = r->work; /* id 0: all */
 	_cleanup_(mem) char *name = xstrndup(args->bot.p, args->bot.len);
-	struct session *s = r->session;
-	int64_t after = args->after;
+
+	follow_start(r->session, b->id, name, args->after);
+}
+
+static void answer_follow(struct request *r)
+{
+	const struct follow_args *args = r->args;
 	struct json_out j = request_begin(r);
 
 	json_open_key(&j, "result", '{');
-	json_put_cstr(&j, "following", name);
-	json_put_i64(&j, "after", after);
+	json_put_str(&j, "following", args->bot);
+	json_put_i64(&j, "after", args->after);
 	json_close(&j, '}');
+	r->replied = begin;
 	request_end(r, &j);
-	if (s)
-		follow_start(s, bot, name, after);
-}
-
-static void found(struct request *r)
-{
-	const struct bot *b = r->work;
-
-	start(r, b->id);
 }
 
 static void op_follow(struct request *r, const void *raw)
@@ -61,17 +60,24 @@ static void op_follow(struct request *r, const void *raw)
 
 	r->work = arena_alloc(&r->arena, sizeof(struct bot));
 	if (is_all(args->bot))
-		start(r, 0);
+		answer_follow(r);
 	else if (bot_check_name(args->bot, "bot", &err) < 0)
 		request_fail(r, &err);
 	else
-		op_read(r, run_find, found);
+		op_read(r, run_find, answer_follow);
+}
+
+static void end(struct request *r)
+{
+	const struct follow_args *args = r->args;
+	_cleanup_(mem) char *name = xstrndup(args->bot.p, args->bot.len);
+
+	(void)follow_stop(r->session, name); /* none of that name: nothing follows either way */
 }
 
 static void op_unfollow(struct request *r, const void *raw)
 {
 	const struct follow_args *args = raw;
-	_cleanup_(mem) char *name = xstrndup(args->bot.p, args->bot.len);
 	struct error err = ERROR_INIT;
 	struct json_out j;
 
@@ -79,11 +85,11 @@ static void op_unfollow(struct request *r, const void *raw)
 		request_fail(r, &err);
 		return;
 	}
-	(void)follow_stop(r->session, name); /* none of that name: nothing follows either way */
 	j = request_begin(r);
 	json_open_key(&j, "result", '{');
 	json_put_null(&j, "following");
 	json_close(&j, '}');
+	r->replied = end;
 	request_end(r, &j);
 }
 

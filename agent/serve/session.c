@@ -24,18 +24,22 @@ static void request_free(struct request *r)
 	free(r);
 }
 
-/* Every request becomes nobody's; those whose job still runs are freed when it answers. */
+/* It becomes nobody's; one whose job still runs is freed when that answers. */
+static void drop_request(struct session *s, struct request *r)
+{
+	list_remove(&r->in_session);
+	r->session = NULL;
+	s->request_count--;
+	if (r->answered)
+		request_free(r);
+	else if (r->abandoned)
+		r->abandoned(r);
+}
+
 static void drop_requests(struct session *s)
 {
-	list_for_each_safe (r, &s->requests, struct request, in_session) {
-		list_remove(&r->in_session);
-		r->session = NULL;
-		s->request_count--;
-		if (r->answered)
-			request_free(r);
-		else if (r->abandoned)
-			r->abandoned(r);
-	}
+	list_for_each_safe (r, &s->requests, struct request, in_session)
+		drop_request(s, r);
 }
 
 static void forget(struct session *s)
@@ -84,9 +88,44 @@ static void on_drained(void *arg)
 	follow_drained(arg);
 }
 
+static void finish_when_done(struct session *s)
+{
+	if (s->said_all && s->request_count == 0 && list_empty(&s->follows))
+		session_finish(s);
+}
+
+static void on_said_all(void *arg)
+{
+	struct session *s = arg;
+
+	s->said_all = true;
+	finish_when_done(s);
+}
+
+static void read_on(struct session *s)
+{
+	if (s->paused && s->request_count < SESSION_REQUESTS_MAX) {
+		s->paused = false;
+		wire_peer_resume(s->peer);
+	}
+}
+
+/* Its waits may take for ever and keep its end from being read: nobody hears them any more. */
+static void on_gone(void *arg)
+{
+	struct session *s = arg;
+
+	list_for_each_safe (r, &s->requests, struct request, in_session) {
+		if (!r->answered && r->abandoned)
+			drop_request(s, r);
+	}
+	read_on(s);
+}
+
 void session_new(struct daemon *d, int fd)
 {
-	static const struct wire_callbacks callbacks = {on_line, on_closed, on_drained};
+	static const struct wire_callbacks callbacks = {
+		on_line, on_closed, on_drained, on_said_all, on_gone};
 	struct session *s = xcalloc(1, sizeof(*s));
 	struct buf ready = BUF_INIT(WIRE_LINE_MAX_BYTES);
 
@@ -118,16 +157,16 @@ static void flush(struct session *s)
 
 	list_for_each_safe (r, &s->requests, struct request, in_session) {
 		if (!r->answered || (blocked && !r->row->unordered)) {
-			blocked = blocked || !r->row || !r->row->unordered;
+			blocked = blocked || !r->row->unordered;
 			continue;
 		}
 		session_send(s, buf_str(&r->reply));
+		if (r->replied)
+			r->replied(r);
 		request_free(r);
 	}
-	if (s->paused && s->request_count < SESSION_REQUESTS_MAX) {
-		s->paused = false;
-		wire_peer_resume(s->peer);
-	}
+	read_on(s);
+	finish_when_done(s);
 }
 
 struct json_out request_begin(struct request *r)

@@ -30,6 +30,7 @@ struct session {
 	struct list requests; /* oldest first */
 	size_t request_count;
 	bool paused;
+	bool said_all; /* it asks nothing more: over when all is answered and nothing followed */
 	struct list follows; /* struct follow */
 };
 
@@ -44,6 +45,7 @@ struct request {
 	void *args;
 	void *work;                           /* the handler's own */
 	void (*abandoned)(struct request *r); /* the session left; may be NULL. May answer. */
+	void (*replied)(struct request *r);   /* the reply is on its way to the peer; may be NULL */
 	struct buf reply;
 	bool answered;
 };
