@@ -49,6 +49,53 @@ static bool all_asked(struct served *s)
 	return one->request_count == 2;
 }
 
+static void a_follow_starts_behind_its_reply(void **state)
+{
+	static const char *const wanted[] = {"{\"id\":2,\"result\":{\"name\":\"b\"",
+		"{\"id\":3,\"result\":{\"following\":\"b\"", "{\"event\":\"created\"",
+		"{\"event\":\"configured\"", "{\"event\":\"follow_live\""};
+	struct served s;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	served_ask(&s, CREATE "}\n");
+	served_hold_writer(&s);
+	served_send(&s, "{\"id\":2,\"op\":\"configure\",\"bot\":\"b\"}\n"
+			"{\"id\":3,\"op\":\"follow\",\"bot\":\"b\"}\n");
+	served_until(&s, all_asked);
+	served_for(&s, 50); /* the reader is free: what can come comes */
+	assert_int_equal(s.line_count, 0);
+	served_let_writer(&s);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		_cleanup_(mem) char *line = served_line(&s);
+
+		if (strncmp(line, wanted[i], strlen(wanted[i])) != 0)
+			fail_msg("not %s but %s", wanted[i], line);
+	}
+	served_close(&s);
+}
+
+static void nothing_follows_an_unfollow_sent_right_behind_the_follow(void **state)
+{
+	struct served s;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	served_ask(&s, CREATE "}\n");
+	served_send(&s, "{\"id\":2,\"op\":\"follow\",\"bot\":\"b\"}\n"
+			"{\"id\":3,\"op\":\"unfollow\",\"bot\":\"b\"}\n");
+	for (int id = 2; id <= 3; id++) {
+		_cleanup_(mem) char *line = served_line(&s);
+		_cleanup_(mem) char *wanted = xasprintf("{\"id\":%d,\"result\":", id);
+
+		assert_int_equal(strncmp(line, wanted, strlen(wanted)), 0);
+	}
+	served_ask(&s, "{\"id\":4,\"op\":\"configure\",\"bot\":\"b\"}\n");
+	served_for(&s, 50);
+	assert_int_equal(s.line_count, 0);
+	served_close(&s);
+}
+
 /* The start is committed before the cancelling is tried, and heard of after it was asked for. */
 static void a_turn_that_starts_under_an_interrupt_is_interrupted(void **state)
 {
@@ -227,6 +274,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gate_that_expires_while_its_turn_ends_commits_nothing_more),
+		cmocka_unit_test(a_follow_starts_behind_its_reply),
+		cmocka_unit_test(nothing_follows_an_unfollow_sent_right_behind_the_follow),
 		cmocka_unit_test(a_turn_that_starts_under_an_interrupt_is_interrupted),
 		cmocka_unit_test(a_slot_that_was_reserved_for_nothing_goes_to_who_waits),
 		cmocka_unit_test(a_wait_keeps_no_prompt_of_a_turn_under_way),
