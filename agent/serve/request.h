@@ -10,6 +10,7 @@
 #include "json/json.h"
 
 struct request;
+struct session;
 
 extern const struct error_kind REQUEST_INVALID;          /* invalid_request */
 extern const struct error_kind REQUEST_TOO_LONG;         /* input_line_limit_or_truncation */
@@ -30,7 +31,6 @@ const struct request_row *request_find(struct str op); /* NULL */
 /* For `ready`: the names of all operations. */
 void request_put_names(struct json_out *j, const char *name);
 /* Parses a line and runs it; answers what cannot be run. */
-struct session;
 void request_take(struct session *s, struct str line);
 
 /* One table per file of operations, ended by a row without a name. */

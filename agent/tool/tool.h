@@ -4,9 +4,9 @@
  * Tools: what a model can call (spec 5). One file per tool, each exporting one const entry; the
  * table is in tool/table.c.
  *
- * A call goes: tool_prepare (arguments against the schema; nothing recorded before they hold) →
- * tool_judge (where would it run?) → verdicts, by the caller → tool_start → done() with a result →
- * tool_run_free. Results are redacted before they leave this layer.
+ * A call goes: tool_prepare (arguments against the schema; nothing recorded before they hold) → the
+ * tool's judge (where would it run?) → verdicts, by the caller → its start → done() with a result →
+ * its free, which may be called inside done(). Results are redacted before they leave this layer.
  */
 #include <stdbool.h>
 #include <stddef.h>
