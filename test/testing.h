@@ -1,7 +1,8 @@
 #ifndef TESTING_H
 #define TESTING_H
 /*
- * testing: what every unit test needs: cmocka with its headers, a private folder, and asserts on errors.
+ * testing: what every unit test needs: cmocka with its headers, a private folder, and asserts on
+ * errors.
  *
  *	static void cuts_at_a_character(void **state) { … }
  *	int main(void)
@@ -41,7 +42,7 @@
 			fail_msg("%s: failed with %s: %s", #call, error_code(err), (err)->text);   \
 	} while (0)
 
-/* A new private folder under /var/tmp; the caller removes it (os_remove_tree) and frees the name. */
+/* A new private folder under /var/tmp; the caller removes it (os_remove_tree), frees the name. */
 static inline char *testing_dir(void)
 {
 	char *path = xstrdup("/var/tmp/consort-test-XXXXXX");

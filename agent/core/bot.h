@@ -3,8 +3,8 @@
 /*
  * A bot as the daemon knows it: identity, settings, where its conversation stands. Pure data.
  *
- * A bot is not a process: an idle one is rows of the store. A struct bot is read for a request or a turn
- * into an arena and dies with it; nothing in it is shared.
+ * A bot is not a process: an idle one is rows of the store. A struct bot is read for a request or a
+ * turn into an arena and dies with it; nothing in it is shared.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,10 +16,10 @@
 #include "text/text.h"
 
 /* Kinds of this file: the names on the wire (spec 2.3). */
-extern const struct error_kind BOT_INVALID_NAME;      /* invalid_name */
-extern const struct error_kind BOT_INVALID_MODEL;     /* invalid_model_reference */
-extern const struct error_kind BOT_INVALID_GATE;      /* invalid_gate */
-extern const struct error_kind BOT_UNKNOWN_TOOL;      /* unknown_tool */
+extern const struct error_kind BOT_INVALID_NAME;  /* invalid_name */
+extern const struct error_kind BOT_INVALID_MODEL; /* invalid_model_reference */
+extern const struct error_kind BOT_INVALID_GATE;  /* invalid_gate */
+extern const struct error_kind BOT_UNKNOWN_TOOL;  /* unknown_tool */
 
 enum bot_status {
 	BOT_IDLE,
@@ -31,7 +31,8 @@ enum bot_status {
 	BOT_INTERRUPTED,
 	BOT_DELETING,
 };
-extern const char *const bot_status_names[]; /* by enum, NULL-terminated; what the store keeps too */
+/* By enum, NULL-terminated; what the store keeps too. */
+extern const char *const bot_status_names[];
 
 /* A gate names tools whose calls wait for a verdict from whoever serves its tag (spec 6.1). */
 struct gate {
@@ -42,28 +43,28 @@ struct gate {
 
 /* What `create` sets and `configure` replaces. */
 struct bot_settings {
-	struct str model;        /* PROVIDER/MODEL */
+	struct str model; /* PROVIDER/MODEL */
 	struct str instructions;
-	struct str reasoning;    /* low … max, or absent */
+	struct str reasoning; /* low … max, or absent */
 	struct str_list tools;
-	struct str workspace;    /* canonical, or absent */
-	int sandbox;             /* enum sandbox_mode; SANDBOX_FULL_ACCESS is the default (AG-137) */
+	struct str workspace; /* canonical, or absent */
+	int sandbox;          /* enum sandbox_mode; SANDBOX_FULL_ACCESS is the default (AG-137) */
 	struct str_list writable_roots; /* canonical */
 	bool network;
 	struct str_list unix_sockets;
 	bool git_commit;
 	const struct gate *gates;
 	size_t gate_count;
-	int64_t budget_tokens;   /* 0: none */
+	int64_t budget_tokens; /* 0: none */
 	int64_t approval_hold_ms;
 };
 
 struct bot {
 	struct str name;
 	int64_t id;
-	int64_t head;            /* node id, 0: none */
+	int64_t head; /* node id, 0: none */
 	enum bot_status status;
-	int64_t running_turn;    /* 0: none */
+	int64_t running_turn; /* 0: none */
 	struct str provider, family;
 	struct bot_settings set;
 	struct str created_by;
@@ -74,11 +75,12 @@ struct bot {
 /* 1 to 128 of A-Za-z0-9-_. (spec 2.3); `what` names the field in the error. */
 int bot_check_name(struct str name, const char *what, struct error *err);
 /* Splits PROVIDER/MODEL at the first slash (spec 8.1). */
-int bot_split_model(struct str reference, struct str *ret_provider, struct str *ret_model, struct error *err);
+int bot_split_model(
+	struct str reference, struct str *ret_provider, struct str *ret_model, struct error *err);
 
-/* Reads `gates`: an array of {tag, tools, expire_ms|null}. Everything wrong is BOT_INVALID_GATE and names the
- * place: a tag twice, a tool twice in one gate, what is no name. Whether the tools exist and are the bot's
- * is the caller's to say. Lives in `a`. */
+/* Reads `gates`: an array of {tag, tools, expire_ms|null}. Everything wrong is BOT_INVALID_GATE and
+ * names the place: a tag twice, a tool twice in one gate, what is no name. Whether the tools exist
+ * and are the bot's is the caller's to say. Lives in `a`. */
 int bot_read_gates(struct arena *a, const struct json *gates, struct gate **ret, size_t *ret_count,
 	struct error *err);
 void bot_write_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count);

@@ -1,9 +1,9 @@
 #ifndef AGENT_CORE_REHEARSAL_H
 #define AGENT_CORE_REHEARSAL_H
 /*
- * Rehearsal: a model that is a script (DESIGN 6, rehearsal(5)). Pure: a script and a conversation in, the
- * next reply out, so that a restart in the middle changes nothing: where the script stands is worked out
- * from the items.
+ * Rehearsal: a model that is a script (DESIGN 6, rehearsal(5)). Pure: a script and a conversation
+ * in, the next reply out, so that a restart in the middle changes nothing: where the script stands
+ * is worked out from the items.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,9 +24,9 @@ enum {
 
 struct rehearsal;
 
-/* What the script says next. Strings live as long as the script (calls' ids: in the arena given). */
+/* What the script says next. Strings live as long as the script, ids of calls in the arena. */
 struct rehearsal_reply {
-	struct str say;      /* may be empty */
+	struct str say; /* may be empty */
 	struct item_call *calls;
 	size_t call_count;
 	int64_t delay_ms;    /* before the first byte */
@@ -34,8 +34,8 @@ struct rehearsal_reply {
 	bool cut;            /* the stream ends in the middle of this reply */
 	struct str error;    /* fails with this code and detail instead */
 	struct str detail;
-	bool ended;          /* the script has no more lines; `say` says so */
-	int line;            /* in the file, from 1; 0 when ended */
+	bool ended; /* the script has no more lines; `say` says so */
+	int line;   /* in the file, from 1; 0 when ended */
 };
 
 /* Reads a whole script (JSON Lines); keeps nothing of `text`. */
@@ -48,7 +48,7 @@ struct str rehearsal_about(const struct rehearsal *r);
 struct str rehearsal_prompt(const struct rehearsal *r);
 
 /* The reply to this conversation (stored items, oldest first). */
-int rehearsal_next(const struct rehearsal *r, struct arena *a, const struct str *items, size_t count,
-	struct rehearsal_reply *ret, struct error *err);
+int rehearsal_next(const struct rehearsal *r, struct arena *a, const struct str *items,
+	size_t count, struct rehearsal_reply *ret, struct error *err);
 
 #endif
