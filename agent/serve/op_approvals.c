@@ -231,6 +231,22 @@ static const struct live_turn **sorted_turns(struct request *r, size_t *ret_coun
 	return list;
 }
 
+/* What of a turn waits for an answer: how many. Calls run in order, so the first are those to
+ * answer: what a page has no room for shows when they are. */
+static size_t put_turn(
+	const struct request *r, struct json_out *j, const struct live_turn *t, struct str tag)
+{
+	size_t put = 0;
+
+	for (size_t k = 0; k < t->call_count && r->reply.len <= APPROVALS_MAX_BYTES; k++) {
+		if (!live_call_pending(t, k) || !has_open_tag(&t->calls[k], tag))
+			continue;
+		put_approval(j, t, &t->calls[k]);
+		put++;
+	}
+	return put;
+}
+
 static void answer_approvals(struct request *r, const struct approvals_args *args, int limit)
 {
 	size_t count, put = 0;
@@ -241,24 +257,17 @@ static void answer_approvals(struct request *r, const struct approvals_args *arg
 
 	json_open_key(&j, "result", '{');
 	json_open_key(&j, "approvals", '[');
-	for (size_t i = 0; i < count && !more; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct live_turn *t = list[i];
 
 		if ((args->bot.p && !str_eq(args->bot, t->bot.name)) ||
 			(args->after.p && strcmp(t->bot.name.p, args->after.p) <= 0))
 			continue;
 		more = put >= (size_t)limit || r->reply.len > APPROVALS_MAX_BYTES;
-		/* Calls run in order, so the first are those to answer: what a page has no room for
-		 * shows when they are. */
-		for (size_t k = 0; k < t->call_count && !more; k++) {
-			if (r->reply.len > APPROVALS_MAX_BYTES)
-				break;
-			if (!live_call_pending(t, k) || !has_open_tag(&t->calls[k], args->tag))
-				continue;
-			put_approval(&j, t, &t->calls[k]);
-			put++;
-		}
-		last = more ? last : t->bot.name;
+		if (more)
+			break;
+		put += put_turn(r, &j, t, args->tag);
+		last = t->bot.name;
 	}
 	json_close(&j, ']');
 	json_put_str(&j, "next_after", more ? last : (struct str){NULL, 0});

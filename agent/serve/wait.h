@@ -24,7 +24,7 @@ void waiters_notify(struct daemon *d, int64_t turn);
 void wait_put_outcome(
 	struct json_out *j, const char *name, const struct store_turn *t, struct str last_item);
 
-void op_wait(struct request *r, const void *args);
+void op_wait(struct request *r, const void *raw); /* struct wait_args */
 struct wait_args {
 	struct str_list handles;
 	int64_t timeout_ms;
