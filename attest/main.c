@@ -37,7 +37,7 @@ static const struct cli_option options[] = {
 	CLI_OPT_FLAG(struct options, verbose, "verbose", "what each case notes on its way"),
 	CLI_OPT_FLAG(struct options, rough, "rough", "also cases that can hurt a machine"),
 	CLI_OPT_NUMBER(struct options, jobs, "jobs", "N", 1, JOBS_MAX, "cases at once (2)"),
-	CLI_OPT_TEXT(struct options, one, "case", "ID", "run one case in this process"),
+	CLI_OPT_TEXT(struct options, one, "case", "ID", "run one case by itself"),
 };
 
 struct row {
