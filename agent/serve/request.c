@@ -129,5 +129,6 @@ void request_take(struct session *s, struct str line)
 		request_fail(r, &err);
 		return;
 	}
+	must(r->row->handle); /* only no_row has none */
 	r->row->handle(r, r->args);
 }
