@@ -8,7 +8,9 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "internal.h"
@@ -57,14 +59,23 @@ IN_CHILD static int child_failed(struct launch *x, const char *step)
 	return -1;
 }
 
+/* What rt_sigaction(2) takes; all zero is the default disposition. */
+struct kernel_sigaction {
+	unsigned long words[3]; /* handler, flags, restorer */
+	uint64_t mask;
+};
+
 /* Handlers run nothing any more after exec, but what is ignored stays so. And until then a handler
- * of ours would run on our memory. */
+ * of ours would run on our memory. By the kernel's own call, since glibc's refuses the two signals
+ * that it keeps to itself, and its posix_spawn leaves just those ignored in whoever it started: a
+ * shell below make, for instance. */
 IN_CHILD static void child_reset_signals(void)
 {
-	static const struct sigaction usual = {.sa_handler = SIG_DFL};
+	static const struct kernel_sigaction usual = {.mask = 0};
 
+	/* refused for SIGKILL and SIGSTOP, which have no other disposition */
 	for (int i = 1; i < NSIG; i++)
-		(void)sigaction(i, &usual, NULL); /* refused for SIGKILL, SIGSTOP and glibc's own */
+		(void)syscall(SYS_rt_sigaction, i, &usual, NULL, sizeof(usual.mask));
 }
 
 /* Puts every descriptor above all numbers asked for, then each at its own: no order can clash. */
