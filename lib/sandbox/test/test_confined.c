@@ -33,7 +33,7 @@ static int set_up_in(void **state, const char *work)
 
 static int set_up(void **state)
 {
-	return set_up_in(state, "work");
+	return set_up_in(state, "task");
 }
 
 static int set_up_odd(void **state)
@@ -631,7 +631,7 @@ static void a_normal_user_is_confined_likewise(void **state)
 
 		if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
 			_exit(1);
-		w = world_new("work");
+		w = world_new("task");
 		export_names(w);
 		w->sandbox = sandbox_new(&w->host);
 		if (sandbox_available(w->sandbox, NULL) < 0)
@@ -658,7 +658,7 @@ static void a_normal_user_is_confined_likewise(void **state)
 /* Asked once: whether there is a sandbox to test at all. */
 static bool is_here(void)
 {
-	struct world *w = world_new("work");
+	struct world *w = world_new("task");
 	struct error err = ERROR_INIT;
 	bool here;
 

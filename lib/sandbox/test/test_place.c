@@ -5,7 +5,7 @@
 
 static int set_up(void **state)
 {
-	struct world *w = world_new("work");
+	struct world *w = world_new("task");
 
 	w->sandbox = world_plan_only(w);
 	*state = w;
@@ -50,22 +50,22 @@ static void assert_rows(
 static void of_a_workspace(void **state)
 {
 	static const struct row rows[] = {
-		{"home/work/file",                    SANDBOX_INSIDE   },
-		{"home/work/a/b/c",                   SANDBOX_INSIDE   },
-		{"home/work/with space\nline",        SANDBOX_INSIDE   },
-		{"home/work/.gitignore",              SANDBOX_INSIDE   },
-		{"home/work/.github/workflow",        SANDBOX_INSIDE   },
-		{"home/work/.aws/config",             SANDBOX_INSIDE   }, /* where there is none */
+		{"home/task/file",                    SANDBOX_INSIDE   },
+		{"home/task/a/b/c",                   SANDBOX_INSIDE   },
+		{"home/task/with space\nline",        SANDBOX_INSIDE   },
+		{"home/task/.gitignore",              SANDBOX_INSIDE   },
+		{"home/task/.github/workflow",        SANDBOX_INSIDE   },
+		{"home/task/.aws/config",             SANDBOX_INSIDE   }, /* where there is none */
 		{"tmp/x",			     SANDBOX_INSIDE   },
 		{"/tmp/x",			    SANDBOX_INSIDE   },
-		{"home/work/.git",                    SANDBOX_PROTECTED},
-		{"home/work/.git/hooks/pre-commit",   SANDBOX_PROTECTED},
-		{"home/work/.agents/x",               SANDBOX_PROTECTED},
-		{"home/work/.codex/config.toml",      SANDBOX_PROTECTED},
+		{"home/task/.git",                    SANDBOX_PROTECTED},
+		{"home/task/.git/hooks/pre-commit",   SANDBOX_PROTECTED},
+		{"home/task/.agents/x",               SANDBOX_PROTECTED},
+		{"home/task/.codex/config.toml",      SANDBOX_PROTECTED},
 		{"tmp/.git/config",                   SANDBOX_PROTECTED},
 		{"/tmp/.codex",                       SANDBOX_PROTECTED},
-		{"home/worker/file",                  SANDBOX_OUTSIDE  },
-		{"home/work",                         SANDBOX_INSIDE   },
+		{"home/tasker/file",                  SANDBOX_OUTSIDE  },
+		{"home/task",                         SANDBOX_INSIDE   },
 		{"home/x",			    SANDBOX_OUTSIDE  },
 		{"home",			      SANDBOX_OUTSIDE  },
 		{"outside/x",                         SANDBOX_OUTSIDE  },
@@ -73,8 +73,8 @@ static void of_a_workspace(void **state)
 		{"/",				 SANDBOX_OUTSIDE  },
 		{"/etc/passwd",                       SANDBOX_OUTSIDE  },
 		{"/dev/shm/x",                        SANDBOX_OUTSIDE  },
-		{"home/work/to-outside/x",            SANDBOX_OUTSIDE  },
-		{"home/work/to-file",                 SANDBOX_OUTSIDE  },
+		{"home/task/to-outside/x",            SANDBOX_OUTSIDE  },
+		{"home/task/to-file",                 SANDBOX_OUTSIDE  },
 		{"outside/to-work/x",                 SANDBOX_INSIDE   },
 		{"home/.agent/config.toml",           SANDBOX_NEVER    },
 		{"home/.agent",                       SANDBOX_NEVER    },
@@ -83,8 +83,8 @@ static void of_a_workspace(void **state)
 		{"home/.agent/state.sqlite.sock",     SANDBOX_NEVER    },
 		{"home/.agent/state.sqlite.sock.d/7", SANDBOX_NEVER    },
 		{"home/.agent/run/x",                 SANDBOX_NEVER    },
-		{"home/work/to-store",                SANDBOX_NEVER    },
-		{"home/work/hard-link",               SANDBOX_NEVER    },
+		{"home/task/to-store",                SANDBOX_NEVER    },
+		{"home/task/hard-link",               SANDBOX_NEVER    },
 	};
 	struct world *w = *state;
 	struct sandbox_policy p = world_policy(w);
@@ -106,8 +106,8 @@ static void of_a_home_as_root(void **state)
 		{"home/.agent/x",          SANDBOX_NEVER    },
 		{"home/.agents/x",         SANDBOX_PROTECTED},
 		{"home/.aws/credentials",  SANDBOX_PROTECTED},
-		{"home/work/.aws/config",  SANDBOX_INSIDE   },
-		{"home/work/.git/config",  SANDBOX_PROTECTED}, /* the workspace is one too */
+		{"home/task/.aws/config",  SANDBOX_INSIDE   },
+		{"home/task/.git/config",  SANDBOX_PROTECTED}, /* the workspace is one too */
 		{"home/other/.git/config", SANDBOX_INSIDE   }, /* top-level names only, so far */
 		{"outside/x",              SANDBOX_OUTSIDE  },
 	};
@@ -126,7 +126,7 @@ static void of_the_other_modes(void **state)
 	struct sandbox_policy p = world_policy(w);
 
 	p.mode = SANDBOX_READ_ONLY;
-	assert_int_equal(place(w, &p, "home/work/x"), SANDBOX_OUTSIDE);
+	assert_int_equal(place(w, &p, "home/task/x"), SANDBOX_OUTSIDE);
 	assert_int_equal(place(w, &p, "/tmp/x"), SANDBOX_OUTSIDE);
 	assert_int_equal(place(w, &p, "home/.agent/x"), SANDBOX_NEVER);
 	p.mode = SANDBOX_FULL_ACCESS;
@@ -159,7 +159,7 @@ static void a_link_in_a_temporary_folder_only_costs_that_folder(void **state)
 	assert_int_equal(place(w, &p, "tmp/x"), SANDBOX_INSIDE);
 	must(chdir(w->tmp) == 0 && symlink(w->outside, ".aws") == 0);
 	assert_int_equal(place(w, &p, "tmp/x"), SANDBOX_OUTSIDE);
-	assert_int_equal(place(w, &p, "home/work/x"), SANDBOX_INSIDE);
+	assert_int_equal(place(w, &p, "home/task/x"), SANDBOX_INSIDE);
 	p.writable_roots = roots; /* asked for by name it is a root like any other */
 	must(guard_resolve(w->work, STR("file"), &at, NULL) == 0);
 	assert_fails(sandbox_place(w->sandbox, &p, &at, &ret, &err), &err, SANDBOX_PROTECTED_LINK);

@@ -11,7 +11,7 @@ enum { SLOW_MS = 20 /* far more than what yielding lasts */ };
 
 static int set_up(void **state)
 {
-	struct world *w = world_new("work");
+	struct world *w = world_new("task");
 
 	w->sandbox = world_plan_only(w);
 	*state = w;
@@ -69,8 +69,8 @@ static void a_workspace_and_what_is_protected_in_it(void **state)
 	struct sandbox_policy p = world_policy(w);
 
 	assert_plan(w, &p,
-		"W/home/work\nW/tmp\n"
-		"R/home/work/.agents\nR/home/work/.codex\nR/home/work/.git\n"
+		"W/home/task\nW/tmp\n"
+		"R/home/task/.agents\nR/home/task/.codex\nR/home/task/.git\n"
 		"R/tmp/.agents\nR/tmp/.codex\nR/tmp/.git\n"
 		"E/home/.agent/run\nE/home/.agent/state.sqlite.sock.d\n");
 }
@@ -83,8 +83,8 @@ static void aws_only_where_it_is(void **state)
 	free(world_folder(w->work, ".aws"));
 	world_put(w->socket, ""); /* stands for one: what is there is covered */
 	assert_plan(w, &p,
-		"W/home/work\nW/tmp\n"
-		"R/home/work/.agents\nR/home/work/.aws\nR/home/work/.codex\nR/home/work/.git\n"
+		"W/home/task\nW/tmp\n"
+		"R/home/task/.agents\nR/home/task/.aws\nR/home/task/.codex\nR/home/task/.git\n"
 		"R/tmp/.agents\nR/tmp/.codex\nR/tmp/.git\n"
 		"N/home/.agent/state.sqlite.sock\n"
 		"E/home/.agent/run\nE/home/.agent/state.sqlite.sock.d\n");
@@ -110,9 +110,9 @@ static void ancestors_are_pinned_and_nested_roots_are_one(void **state)
 
 	p.writable_roots = roots;
 	assert_plan(w, &p,
-		"W/home\nW/home/work\nW/tmp\n"
+		"W/home\nW/home/task\nW/tmp\n"
 		"R/home/.agent\nR/home/.agents\nR/home/.codex\nR/home/.git\nR/home/rules\n"
-		"R/home/work/.agents\nR/home/work/.codex\nR/home/work/.git\n"
+		"R/home/task/.agents\nR/home/task/.codex\nR/home/task/.git\n"
 		"R/tmp/.agents\nR/tmp/.codex\nR/tmp/.git\n"
 		"E/home/.agent/run\nE/home/.agent/state.sqlite.sock.d\n");
 }
@@ -401,7 +401,7 @@ static void a_git_file_protects_what_it_points_to(void **state)
 	assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
 	got = describe(w, &plan);
 	plan_release(&plan);
-	assert_non_null(strstr(got, "R/home/work/.git\nR/home/work/bare\n"));
+	assert_non_null(strstr(got, "R/home/task/.git\nR/home/task/bare\n"));
 	must(guard_resolve(w->work, STR("bare/hooks/pre-commit"), &hook, NULL) == 0);
 	assert_ok(sandbox_place(w->sandbox, &p, &hook, &place, &err), &err);
 	assert_int_equal(place, SANDBOX_PROTECTED);

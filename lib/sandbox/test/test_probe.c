@@ -5,7 +5,7 @@
 
 static int set_up(void **state)
 {
-	*state = world_new("work");
+	*state = world_new("task");
 	return 0;
 }
 

@@ -8,7 +8,7 @@
  *	DIR/home/.agent      the store, its socket and SOCKET.d
  *	DIR/home/.agent/run  a wall
  *	DIR/home/rules       a --protect-path
- *	DIR/home/work        the workspace
+ *	DIR/home/task        the workspace
  *	DIR/tmp              $TMPDIR
  *	DIR/outside          no bot's
  */
