@@ -30,13 +30,35 @@ static void maybe_over(struct daemon *d)
 		loop_stop(d->loop);
 }
 
-/* All turns are over, or their time is: the sessions are let go. */
-static void say_goodbye(struct daemon *d)
+/* A read that comes behind those under way. */
+static int run_nothing(struct store_view *v, void *arg, struct error *err)
 {
+	(void)v;
+	(void)arg;
+	(void)err;
+	return 0;
+}
+
+static void let_sessions_go(void *arg, int rc, const struct error *err)
+{
+	struct daemon *d = arg;
+
+	(void)rc;
+	(void)err;
 	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
 		session_finish(s);
 	loop_timer_set(d->exit_timer, GOODBYE_MS);
 	maybe_over(d);
+}
+
+/* All turns are over: the sessions are let go, behind the looks at the store that answer whoever
+ * waits for one of those turns. */
+static void say_goodbye(struct daemon *d)
+{
+	if (d->leaving)
+		return;
+	d->leaving = true;
+	store_read(d->store, run_nothing, let_sessions_go, d);
 }
 
 static void stop_turns(struct daemon *d)

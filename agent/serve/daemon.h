@@ -59,6 +59,7 @@ struct daemon {
 	struct loop_signal *sigterm, *sigint;
 	bool draining; /* no turn starts */
 	bool closing;  /* turns were told to stop */
+	bool leaving;  /* the sessions are being let go */
 };
 
 /* Runs until shutdown, a signal or the idle limit. STORE_OWNED and LISTEN_OWNED when another daemon

@@ -242,11 +242,45 @@ static void few_descriptors(struct rig *r)
 	rig_stop(r);
 }
 
+/* Who waits for a turn that a shutdown ends is told how it ended, not cut off. */
+static void shutdown_under_a_wait(struct rig *r)
+{
+	static const char slow_script[] = "{\"rehearsal\":1,\"repeat\":true}\n"
+					  "{\"calls\":[{\"tool\":\"shell\",\"arguments\":{"
+					  "\"command\":\"touch begun; sleep 60\"}}]}\n";
+	char *folder = fault_folder(r, "ws");
+	struct client *c = fault_start(r, slow_script), *other = rig_connect(r);
+	const struct json *line = NULL, *outcome;
+	struct error err = ERROR_INIT;
+	int64_t turn, id = 0;
+	char body[128], begun[4096];
+
+	fault_bot(c, "ada", folder, "");
+	turn = fault_submit(c, "ada");
+	(void)snprintf(body, sizeof(body), "\"op\":\"wait\",\"handles\":[\"turn:ada/%lld\"]",
+		(long long)turn); /* fits */
+	rig_true(client_send(c, str_from(body), &id, &err) == 0, "wait: %s", err.text);
+	(void)snprintf(begun, sizeof(begun), "%s/begun", folder); /* too long is not found */
+	fault_await_file(begun, TURN_MS);
+	(void)rig_call(other, "\"op\":\"shutdown\"");
+	rig_true(client_next(c, TURN_MS * RIG_SLOW, &line, &err) == 1,
+		"the wait was not answered: %s", err.text);
+	(void)snprintf(body, sizeof(body), "turn:ada/%lld", (long long)turn); /* fits */
+	outcome = json_get(json_get(json_get(line, "result"), "results"), body);
+	rig_true(str_is(json_str(json_get(outcome, "error")), "daemon_shutdown"),
+		"the outcome is not the shutdown's");
+	client_free(c);
+	client_free(other);
+	rig_true(rig_wait(r, TURN_MS) == 0, "the daemon did not end well");
+	rig_check_log(r);
+}
+
 const struct fault work_faults[] = {
 	{"vanished_workspace",       vanished_workspace      },
 	{"stopped_command",          stopped_command         },
 	{"jumping_clock",            jumping_clock           },
 	{"jumping_clock_and_a_gate", jumping_clock_and_a_gate},
 	{"few_descriptors",          few_descriptors         },
+	{"shutdown_under_a_wait",    shutdown_under_a_wait   },
 	{NULL,		       NULL		    },
 };
