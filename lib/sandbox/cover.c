@@ -149,12 +149,14 @@ static struct placeholder *find(struct sandbox *s, const char *path)
 	return NULL;
 }
 
-/* Whether what stands there is on its way to become one; its maker may also have died. */
+/* Whether what stands there is on its way to become one (its maker may also have died), has become
+ * one, or has gone since it was looked at: then it is worth another try. */
 static bool is_being_made(const struct placeholder *h)
 {
 	struct stat st;
 
-	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_half_made(&st);
+	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || is_half_made(&st) ||
+	       is_as_made(&st);
 }
 
 static void let_others_on(int tries)
@@ -240,7 +242,7 @@ bool placeholder_begun(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && is_half_made(&st);
+	return lstat(path, &st) < 0 || is_as_made(&st) || is_half_made(&st);
 }
 
 void placeholder_sweep(const char *path)

@@ -106,7 +106,7 @@ int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **re
 	struct error *err);
 /* Whether the name is free or has a placeholder, somebody's, already. */
 bool placeholder_may(const char *path);
-/* Whether a folder stands there that may be one being made: of use for protected names alone. */
+/* The same, or a folder that may be one being made: of use for protected names alone. */
 bool placeholder_begun(const char *path);
 void placeholder_unref(struct placeholder *h);
 /* Removes one that nobody uses. */

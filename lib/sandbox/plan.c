@@ -62,7 +62,8 @@ static void draft_names(struct draft *d)
 			char *path = xasprintf("%s/%s", d->roots.all.items[i], protected_names[n]);
 			bool covered = protected_when_missing(protected_names[n]);
 
-			if (!placeholder_may(path) && !(covered && placeholder_begun(path)))
+			/* one look each: between two a placeholder of another daemon may be done */
+			if (covered ? !placeholder_begun(path) : !placeholder_may(path))
 				path_list_put(&d->kept, path);
 			else if (covered)
 				path_list_put(&d->missing, path);
