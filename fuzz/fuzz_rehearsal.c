@@ -93,7 +93,8 @@ static void add_results(struct talk *t, const struct rehearsal_reply *r)
 		const char *output = outputs[t->answers++ % ARRAY_LEN(outputs)];
 
 		add_id(t, r->calls[i].call_id);
-		add(t, item_result(&t->arena, r->calls[i].call_id, str_from(output)));
+		add(t, item_result(&t->arena, ITEM_CHAT, r->calls[i].call_id, str_from(output),
+			       NULL, 0));
 	}
 }
 
@@ -105,7 +106,8 @@ static void go_on(struct talk *t, const struct rehearsal_reply *r)
 	if (r->call_count > 0)
 		add_results(t, r);
 	else
-		add(t, item_user(&t->arena, r->cut ? STR("again") : STR("go on")));
+		add(t, item_user(&t->arena, ITEM_CHAT, r->cut ? STR("again") : STR("go on"), NULL,
+			       0));
 }
 
 static size_t count_lines(struct str text)
@@ -127,7 +129,7 @@ static void converse(const struct rehearsal *script, struct str text, unsigned a
 	const struct str prompt = rehearsal_prompt(script);
 	int line = 0;
 
-	add(&t, item_user(&t.arena, prompt.p ? prompt : STR("hello")));
+	add(&t, item_user(&t.arena, ITEM_CHAT, prompt.p ? prompt : STR("hello"), NULL, 0));
 	for (size_t round = 0; round < ROUNDS_MAX_HERE; round++) {
 		const struct rehearsal_reply r = next(&t);
 

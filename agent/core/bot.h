@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/core/bot_limits.h"
 #include "agent/core/limits.h"
 #include "error/error.h"
 #include "json/json.h"
@@ -57,6 +58,12 @@ struct bot_settings {
 	size_t gate_count;
 	int64_t budget_tokens; /* 0: none */
 	int64_t approval_hold_ms;
+	struct bot_limits limits;
+	struct str compaction_instructions; /* absent: no compaction */
+	struct str compaction_model; /* PROVIDER/MODEL of the bot's family; absent: its own */
+	struct str_list fallbacks;   /* PROVIDER/MODEL, tried in order when its own fails */
+	bool has_allowed;            /* of a fork: it may call `allowed` and no other … */
+	struct str_list allowed;     /* … of its tools, which the model is shown all the same */
 };
 
 struct bot {
@@ -70,6 +77,11 @@ struct bot {
 	struct str created_by;
 	int64_t created_by_id;
 	int64_t tokens_used, input_tokens, cached_input_tokens;
+	int64_t closed;        /* node: the newest with no call left open after it; 0: none */
+	int64_t context_start; /* node: where the window begins; 0: at the beginning */
+	int64_t note, compaction, elision; /* the versions that hold, 0: none */
+	int64_t cache_bot;                 /* whose prompt cache key it has */
+	int64_t pruned_cursor;             /* events up to it may be gone */
 };
 
 /* 1 to 128 of A-Za-z0-9-_. (spec 2.3); `what` names the field in the error. */

@@ -1,51 +1,29 @@
 /*
- * Conversation items of family `chat`, written and read.
+ * Conversation items: which encoding is whose, and what all of them share.
  */
-#include "agent/core/item.h"
+#include "agent/core/item_internal.h"
 
-#include "agent/core/limits.h"
-
-enum {
-	/* ours: one item is at most a whole provider output, or a tool's output whose every byte
-	 * was escaped; the buffer never meets this with what the daemon's limits let through */
-	ITEM_MAX_BYTES = 16 * 1024 * 1024,
+static const struct {
+	const char *provider;
+	enum item_family family;
+} families[] = {
+	{"rehearsal",    ITEM_CHAT     },
+	{"chat",         ITEM_CHAT     },
+	{"responses",    ITEM_RESPONSES},
+	{"responses-ws", ITEM_RESPONSES},
+	{"anthropic",    ITEM_MESSAGES },
 };
 
-/* A message as stored. A `content` of null is none. */
-struct item_fields {
-	struct str role, tool_call_id;
-	const struct json *content, *tool_calls;
-};
+enum item_family item_family(struct str provider_family)
+{
+	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+		if (str_is(provider_family, families[i].provider))
+			return families[i].family;
+	}
+	return ITEM_CHAT;
+}
 
-static const struct json_field item_fields[] = {
-	JSON_STR(struct item_fields, role, .required = true),
-	JSON_NODE(struct item_fields, content, .nullable = true),
-	JSON_STR(struct item_fields, tool_call_id),
-	JSON_NODE(struct item_fields, tool_calls),
-};
-
-struct function_fields {
-	struct str name, arguments;
-};
-
-struct call_fields {
-	struct str id, type;
-	struct function_fields function;
-};
-
-static const struct json_field function_fields[] = {
-	JSON_STR(struct function_fields, name, .required = true),
-	JSON_STR(struct function_fields, arguments, .required = true),
-};
-
-static const struct json_field call_fields[] = {
-	JSON_STR(struct call_fields, id, .required = true),
-	JSON_STR(struct call_fields, type, .required = true),
-	JSON_OBJ(struct call_fields, function, function_fields, .required = true),
-};
-
-/* What was built, in the arena. */
-static struct str finish(struct arena *a, const struct buf *b)
+struct str item_finish(struct arena *a, const struct buf *b)
 {
 	struct str made = buf_str(b);
 
@@ -53,131 +31,170 @@ static struct str finish(struct arena *a, const struct buf *b)
 	return (struct str){arena_strndup(a, made.p, made.len), made.len};
 }
 
-struct str item_user(struct arena *a, struct str text)
+/* Writing */
+
+struct str item_user(struct arena *a, enum item_family f, struct str text,
+	const struct item_picture *pictures, size_t picture_count)
 {
 	_cleanup_(buf) struct buf b = BUF_INIT(ITEM_MAX_BYTES);
 	struct json_out j = JSON_OUT(&b);
 
 	json_open(&j, '{');
-	json_put_str(&j, "role", STR("user"));
-	json_put_str(&j, "content", text);
-	json_close(&j, '}');
-	return finish(a, &b);
-}
-
-struct str item_result(struct arena *a, struct str call_id, struct str output)
-{
-	_cleanup_(buf) struct buf b = BUF_INIT(ITEM_MAX_BYTES);
-	struct json_out j = JSON_OUT(&b);
-
-	json_open(&j, '{');
-	json_put_str(&j, "role", STR("tool"));
-	json_put_str(&j, "tool_call_id", call_id);
-	json_put_str(&j, "content", output);
-	json_close(&j, '}');
-	return finish(a, &b);
-}
-
-static void write_call(struct json_out *j, const struct item_call *c)
-{
-	json_open(j, '{');
-	json_put_str(j, "id", c->call_id);
-	json_put_str(j, "type", STR("function"));
-	json_open_key(j, "function", '{');
-	json_put_str(j, "name", c->name);
-	json_put_str(j, "arguments", c->arguments);
-	json_close(j, '}');
-	json_close(j, '}');
-}
-
-struct str item_assistant(
-	struct arena *a, struct str text, const struct item_call *calls, size_t count)
-{
-	_cleanup_(buf) struct buf b = BUF_INIT(ITEM_MAX_BYTES);
-	struct json_out j = JSON_OUT(&b);
-
-	json_open(&j, '{');
-	json_put_str(&j, "role", STR("assistant"));
-	/* What only calls says nothing: null, as providers write it. */
-	json_put_str(&j, "content", text.len == 0 && count > 0 ? (struct str){NULL, 0} : text);
-	if (count > 0) {
-		json_open_key(&j, "tool_calls", '[');
-		for (size_t i = 0; i < count; i++)
-			write_call(&j, &calls[i]);
+	json_put_cstr(&j, "role", "user");
+	if (f == ITEM_CHAT) {
+		item_chat_parts(&j, text, pictures, picture_count);
+	} else {
+		json_open_key(&j, "content", '[');
+		if (f == ITEM_RESPONSES)
+			item_responses_parts(&j, text, pictures, picture_count);
+		else
+			item_messages_parts(&j, text, pictures, picture_count);
 		json_close(&j, ']');
 	}
 	json_close(&j, '}');
-	return finish(a, &b);
+	return item_finish(a, &b);
 }
 
-static int read_calls(struct arena *a, const struct json *list, struct item *it, struct error *err)
+/* The output of a call: text by itself, or parts where there are pictures. */
+static void put_output(struct json_out *j, const char *name, enum item_family f, struct str output,
+	const struct item_picture *pictures, size_t count)
 {
-	static const struct json_table table = {
-		call_fields, ARRAY_LEN(call_fields), "item.tool_calls", NULL};
-	struct item_call *calls;
+	if (count == 0) {
+		json_put_str(j, name, output);
+		return;
+	}
+	json_open_key(j, name, '[');
+	if (f == ITEM_RESPONSES)
+		item_responses_parts(j, output, pictures, count);
+	else
+		item_messages_parts(j, output, pictures, count);
+	json_close(j, ']');
+}
+
+struct str item_result(struct arena *a, enum item_family f, struct str call_id, struct str output,
+	const struct item_picture *pictures, size_t picture_count)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(ITEM_MAX_BYTES);
+	struct json_out j = JSON_OUT(&b);
+
+	json_open(&j, '{');
+	switch (f) {
+	case ITEM_CHAT:
+		json_put_cstr(&j, "role", "tool");
+		json_put_str(&j, "tool_call_id", call_id);
+		item_chat_parts(&j, output, pictures, picture_count);
+		break;
+	case ITEM_RESPONSES:
+		json_put_cstr(&j, "type", "function_call_output");
+		json_put_str(&j, "call_id", call_id);
+		put_output(&j, "output", f, output, pictures, picture_count);
+		break;
+	case ITEM_MESSAGES:
+		json_put_cstr(&j, "role", "user");
+		json_open_key(&j, "content", '[');
+		json_open(&j, '{');
+		json_put_cstr(&j, "type", "tool_result");
+		json_put_str(&j, "tool_use_id", call_id);
+		put_output(&j, "content", f, output, pictures, picture_count);
+		json_close(&j, '}');
+		json_close(&j, ']');
+		break;
+	}
+	json_close(&j, '}');
+	return item_finish(a, &b);
+}
+
+/* Reading */
+
+/* The text of a part that is of one of the types; absent otherwise. */
+static struct str part_text(const struct json *part, const char *const *types)
+{
+	struct str type = json_str(json_get(part, "type"));
+
+	for (size_t i = 0; type.p && types[i]; i++) {
+		const char *member = strchr(types[i], ':');
+
+		if (str_eq(type, (struct str){types[i], (size_t)(member - types[i])}))
+			return json_str(json_get(part, member + 1));
+	}
+	return (struct str){NULL, 0};
+}
+
+struct str item_join(struct arena *a, const struct json *parts, const char *const *types)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(ITEM_MAX_BYTES);
+	struct str only = {NULL, 0};
+	size_t found = 0;
+
+	if (!parts || parts->type != JSON_ARRAY)
+		return only;
+	json_for_each (part, parts) {
+		struct str text = part_text(part, types);
+
+		if (!text.p)
+			continue;
+		only = text;
+		found++;
+		(void)buf_put_str(&b, text); /* at most what was parsed */
+	}
+	return found > 1 ? item_finish(a, &b) : only;
+}
+
+size_t item_count_parts(const struct json *parts, const char *type)
+{
 	size_t n = 0;
 
-	if (!list)
+	if (!parts || parts->type != JSON_ARRAY)
 		return 0;
-	if (list->type != JSON_ARRAY || list->count == 0)
-		return error_set(err, &ERROR_INVALID, "item.tool_calls: must be a list of calls");
-	calls = arena_alloc(a, list->count * sizeof(*calls));
-	json_for_each (value, list) {
-		struct call_fields f = {
-			.type = {NULL, 0}
-                };
-
-		if (json_decode(a, value, &table, &f, NULL, err) < 0)
-			return -1;
-		if (!str_is(f.type, "function"))
-			return error_set(
-				err, &ERROR_INVALID, "item.tool_calls: is no function's call");
-		calls[n++] = (struct item_call){f.id, f.function.name, f.function.arguments};
-	}
-	it->calls = calls;
-	it->call_count = n;
-	return 0;
+	json_for_each (part, parts)
+		n += str_is(json_str(json_get(part, "type")), type);
+	return n;
 }
 
-static int read_role(const struct item_fields *f, struct item *it, struct error *err)
+struct str item_content(struct arena *a, const struct json *content, const char *const *types)
 {
-	if (str_is(f->role, "user"))
-		it->role = ITEM_USER;
-	else if (str_is(f->role, "assistant"))
-		it->role = ITEM_ASSISTANT;
-	else if (str_is(f->role, "tool"))
-		it->role = ITEM_RESULT;
-	else
-		return error_set(
-			err, &ERROR_INVALID, "item.role: is none of user, assistant, tool");
-	if ((it->role == ITEM_RESULT) != (f->tool_call_id.p != NULL))
-		return error_set(err, &ERROR_INVALID,
-			"item.tool_call_id: belongs to results, and only to them");
-	if (f->tool_calls && it->role != ITEM_ASSISTANT)
-		return error_set(
-			err, &ERROR_INVALID, "item.tool_calls: only an assistant calls tools");
-	it->call_id = f->tool_call_id;
-	return 0;
+	if (content && content->type == JSON_ARRAY)
+		return item_join(a, content, types);
+	return json_str(content);
+}
+
+/* By what only one encoding has. A plain user's or assistant's text is chat's. */
+static enum item_family shape_of(const struct json *doc)
+{
+	const struct json *content = json_get(doc, "content");
+	struct str first = json_str(json_get(content ? content->child : NULL, "type"));
+
+	if (json_get(doc, "type"))
+		return ITEM_RESPONSES;
+	if (json_get(doc, "tool_call_id") || json_get(doc, "tool_calls"))
+		return ITEM_CHAT;
+	if (!content || content->type != JSON_ARRAY || !first.p)
+		return ITEM_CHAT;
+	if (str_starts(first, STR("input_")) || str_is(first, "output_text") ||
+		str_is(first, "refusal"))
+		return ITEM_RESPONSES;
+	/* "text" begins both a chat message with pictures and one of messages */
+	return item_count_parts(content, "image_url") > 0 ? ITEM_CHAT : ITEM_MESSAGES;
 }
 
 int item_read(struct arena *a, struct str json, struct item *ret, struct error *err)
 {
-	static const struct json_table table = {item_fields, ARRAY_LEN(item_fields), "item", NULL};
-	struct item_fields f = {.content = NULL};
-	struct item it = {.role = ITEM_USER};
+	static int (*const readers[])(
+		struct arena *, const struct json *, struct item *, struct error *) = {
+		[ITEM_CHAT] = item_read_chat,
+		[ITEM_RESPONSES] = item_read_responses,
+		[ITEM_MESSAGES] = item_read_messages,
+	};
+	struct item it = {.role = ITEM_OTHER};
 	const struct json *doc;
 
 	if (json_parse(a, json, &doc, err) < 0)
 		return error_prefix(err, "item");
-	if (json_decode(a, doc, &table, &f, NULL, err) < 0)
+	if (doc->type != JSON_OBJECT)
+		return error_set(err, &ERROR_INVALID, "item: must be an object");
+	it.family = shape_of(doc);
+	if (readers[it.family](a, doc, &it, err) < 0)
 		return -1;
-	if (read_role(&f, &it, err) < 0 || read_calls(a, f.tool_calls, &it, err) < 0)
-		return -1;
-	it.text = json_str(f.content);
-	if (!it.text.p && it.call_count == 0)
-		return error_set(err, &ERROR_INVALID, "item.content: must be text");
-	if (f.content && !it.text.p)
-		return error_set(err, &ERROR_INVALID, "item.content: must be text or null");
 	*ret = it;
 	return 0;
 }

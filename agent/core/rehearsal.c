@@ -508,6 +508,9 @@ static int step(struct walk *w, struct str item, struct error *err)
 	case ITEM_RESULT:
 		w->result = (struct said){.item = item};
 		break;
+	case ITEM_REASONING:
+	case ITEM_OTHER: /* of other families: no script wrote it */
+		return 0;
 	}
 	w->owed = role != ITEM_ASSISTANT;
 	return 0;

@@ -214,19 +214,45 @@ static void on_done(void *arg, const struct provider_reply *r)
 	free(c);
 }
 
-static void on_failed(void *arg, const struct error *err)
+static void on_thinking(void *arg, struct str delta)
+{
+	struct provider_call *c = arg;
+
+	c->cb->thinking(c->arg, delta);
+}
+
+static void on_repaired(void *arg, const char *what)
+{
+	struct provider_call *c = arg;
+
+	c->cb->repaired(c->arg, what);
+}
+
+static void on_failed(void *arg, const struct provider_failure *f)
 {
 	struct provider_call *c = arg;
 
 	c->finished = true;
-	c->cb->failed(c->arg, err);
+	c->cb->failed(c->arg, f);
+	free(c);
+}
+
+static void on_paced(void *arg, int64_t until_mono_ms)
+{
+	struct provider_call *c = arg;
+
+	c->finished = true;
+	c->cb->paced(c->arg, until_mono_ms);
 	free(c);
 }
 
 static const struct provider_callbacks family_callbacks = {
 	.text = on_text,
+	.thinking = on_thinking,
+	.repaired = on_repaired,
 	.done = on_done,
 	.failed = on_failed,
+	.paced = on_paced,
 };
 
 int provider_call_start(struct provider *p, const struct provider_request *r,

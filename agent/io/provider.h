@@ -25,14 +25,28 @@ extern const struct error_kind PROVIDER_REFUSED;       /* provider_refusal */
 struct provider_tool {
 	const char *name, *description, *parameters; /* parameters: JSON Schema text */
 };
-/* Everything lives until the call's done() or failed(), or provider_call_cancel. */
+/* Everything lives until the call's end, or provider_call_cancel. */
 struct provider_request {
 	struct str model; /* without the provider's name */
 	struct str instructions;
 	const struct provider_tool *tools;
 	size_t tool_count;
+	/* What stands before the items, each a user's message, in this order; absent ones are left
+	 * out (spec 4.4): the summary of what was compacted, the bot's note, what was left out. */
+	struct str summary, note, omitted;
 	const struct str *items; /* the context, oldest first, in the family's encoding */
 	size_t item_count;
+	struct str reasoning;      /* low … max, or absent */
+	int64_t max_output_tokens; /* 0: the model's limit */
+	int64_t cache_hours;       /* 0: the provider keeps the prompt five minutes */
+	struct str cache_key;      /* one for all calls of a bot and its forks */
+	int64_t bot, turn; /* whose call it is: connections and turn state are kept by them */
+	bool warm;         /* only to keep the provider's cache warm: no reply is wanted */
+};
+/* Tokens of a call. input counts all of the prompt. */
+struct provider_usage {
+	int64_t input_tokens, output_tokens, cached_input_tokens;
+	int64_t cache_write_tokens, cache_write_1h_tokens; /* -1: not said */
 };
 struct provider_reply {
 	const struct str *items; /* to store as nodes, in order */
@@ -41,13 +55,34 @@ struct provider_reply {
 	const size_t *call_items; /* index into items of each call */
 	size_t call_count;
 	struct str text;
-	int64_t input_tokens, output_tokens, cached_input_tokens;
+	struct provider_usage usage;
+	int64_t sent_ms; /* real time when the request was sent */
+};
+/* What may be done about a failed call (spec 8.4). */
+enum provider_retry {
+	PROVIDER_RETRY_NEVER,
+	PROVIDER_RETRY_BACKOFF, /* 5xx, transport, stall: a few times, further and further apart */
+	PROVIDER_RETRY_PACE,    /* the provider asked to wait: many times */
+};
+struct provider_failure {
+	struct error err;
+	enum provider_retry retry;
+	int64_t delay_ms; /* the provider named it; -1: it did not */
+	bool has_usage;   /* tokens that the failed call cost all the same */
+	struct provider_usage usage;
 };
 struct provider_callbacks {
 	void (*text)(void *arg, struct str delta);
-	/* One of the two, once; what they are handed dies when they return. */
+	void (*thinking)(void *arg, struct str delta);
+	/* An item had to be changed on its way out, as the provider would refuse it: what, for the
+	 * record. The stored item stays as it is. */
+	void (*repaired)(void *arg, const char *what);
+	/* One of the three, once; what they are handed dies when they return. */
 	void (*done)(void *arg, const struct provider_reply *r);
-	void (*failed)(void *arg, const struct error *err);
+	void (*failed)(void *arg, const struct provider_failure *f);
+	/* Nothing was sent: calls to this model are held until then (monotonic ms), far enough off
+	 * that the turn should park (8.4: 250 ms and more). */
+	void (*paced)(void *arg, int64_t until_mono_ms);
 };
 
 struct provider;

@@ -109,8 +109,10 @@ static void end(struct call *c)
 
 static void fail(struct call *c, const struct error *e)
 {
+	struct provider_failure f = {.err = *e, .retry = PROVIDER_RETRY_NEVER, .delay_ms = -1};
+
 	end(c);
-	c->cb->failed(c->arg, e);
+	c->cb->failed(c->arg, &f);
 }
 
 static int64_t tokens(size_t bytes)
@@ -142,8 +144,11 @@ static void finish(struct call *c)
 			&c->arena, (r->call_count + 1) * sizeof(size_t)), /* all 0 */
 		.call_count = r->call_count,
 		.text = r->say,
-		.input_tokens = input_tokens(c->request),
-		.output_tokens = tokens(item.len),
+		.usage = {.input_tokens = input_tokens(c->request),
+			  .output_tokens = tokens(item.len),
+			  .cache_write_tokens = -1,
+			  .cache_write_1h_tokens = -1},
+		.sent_ms = clock_real_ms(clock_system()),
 	};
 	struct error e = ERROR_INIT;
 

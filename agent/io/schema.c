@@ -117,7 +117,82 @@ static const char version_1[] =
 	") STRICT;"
 	"CREATE INDEX artifacts_call ON artifacts (turn, call_id, stream);";
 
-static const char *const migrations[] = {version_1};
+static const char version_2[] =
+	"ALTER TABLE store ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;" /* of deleted bots
+										  */
+
+	"ALTER TABLE bots ADD COLUMN closed INTEGER;" /* node: the newest with no open call after it
+						       */
+	"ALTER TABLE bots ADD COLUMN context_start INTEGER;" /* node the window begins with */
+	"ALTER TABLE bots ADD COLUMN note INTEGER;"          /* row of notes, compactions … */
+	"ALTER TABLE bots ADD COLUMN compaction INTEGER;"
+	"ALTER TABLE bots ADD COLUMN elision INTEGER;"
+	"ALTER TABLE bots ADD COLUMN cache_bot INTEGER;" /* whose prompt cache key it has; NULL: own
+							  */
+	"ALTER TABLE bots ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;"
+
+	"ALTER TABLE turns ADD COLUMN expected_turn INTEGER;" /* of a strict steer */
+	"ALTER TABLE turns ADD COLUMN into_turn INTEGER;" /* of a steered one: who took it up … */
+	"ALTER TABLE turns ADD COLUMN steered_node INTEGER;" /* … and where it stands there */
+	"ALTER TABLE turns ADD COLUMN waiting TEXT;"         /* JSON: what a parked one waits for */
+	"ALTER TABLE turns ADD COLUMN resume_ms INTEGER;"    /* when it goes on by itself */
+	"ALTER TABLE turns ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE turns ADD COLUMN paced_ms INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE turns ADD COLUMN budget_tokens INTEGER;"
+	"ALTER TABLE turns ADD COLUMN origin TEXT;"   /* JSON {kind, name} */
+	"ALTER TABLE turns ADD COLUMN pictures TEXT;" /* JSON, until the turn starts */
+	"ALTER TABLE turns ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0;" /* its records are gone */
+	"CREATE INDEX turns_waiting ON turns (id) WHERE status = 'waiting';"
+	"CREATE INDEX turns_paced ON turns (id) WHERE status = 'paced';"
+	"CREATE INDEX turns_retained ON turns (bot, id) WHERE pruned = 0;"
+	"CREATE INDEX events_turn ON events (turn, id) WHERE turn IS NOT NULL;"
+	"CREATE INDEX nodes_turn ON nodes (turn, id);"
+
+	/* stored whole (encoding raw), or deflated in blocks of 64 KiB that are read one by one */
+	"ALTER TABLE artifacts ADD COLUMN encoding TEXT NOT NULL DEFAULT 'raw';"
+	"ALTER TABLE artifacts ADD COLUMN total_bytes INTEGER;" /* NULL: as many as there are */
+
+	/* Commands in the background. */
+	"CREATE TABLE processes ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT," /* the N of proc:N */
+	" bot INTEGER NOT NULL REFERENCES bots (id),"
+	" turn INTEGER NOT NULL,"
+	" call_id TEXT NOT NULL,"
+	" status TEXT NOT NULL," /* running, finished */
+	" result TEXT"           /* JSON, as the shell tool gives it */
+	") STRICT;"
+	"CREATE INDEX processes_bot ON processes (bot, id);"
+	"CREATE INDEX processes_turn ON processes (turn, id);"
+	"CREATE INDEX processes_running ON processes (id) WHERE status = 'running';"
+
+	/* Views of a conversation, versioned: each holds from its node on, until the next. */
+	"CREATE TABLE notes ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" bot INTEGER NOT NULL REFERENCES bots (id),"
+	" node INTEGER NOT NULL,"
+	" previous INTEGER,"
+	" text TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX notes_bot ON notes (bot, id);"
+	"CREATE TABLE compactions ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" bot INTEGER NOT NULL REFERENCES bots (id),"
+	" node INTEGER NOT NULL,"
+	" previous INTEGER,"
+	" coverage INTEGER NOT NULL," /* node: the last that the summary stands for */
+	" text TEXT NOT NULL"
+	") STRICT;"
+	"CREATE INDEX compactions_bot ON compactions (bot, id);"
+	"CREATE TABLE elisions ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" bot INTEGER NOT NULL REFERENCES bots (id),"
+	" node INTEGER NOT NULL,"
+	" previous INTEGER,"
+	" floor INTEGER NOT NULL" /* node: results up to it go as stubs */
+	") STRICT;"
+	"CREATE INDEX elisions_bot ON elisions (bot, id);";
+
+static const char *const migrations[] = {version_1, version_2};
 
 const struct db_schema store_schema = {
 	.application_id = 0x61676e74, /* "agnt" */

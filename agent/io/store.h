@@ -157,6 +157,7 @@ extern const char *const delivery_names[]; /* NULL-terminated */
 struct store_turn {
 	int64_t id, bot;
 	struct str bot_name, request_id, prompt;
+	struct str family; /* of its bot */
 	enum turn_status status;
 	struct str workspace, model;
 	struct str from_bot; /* the sender, absent: the person */
@@ -269,8 +270,6 @@ struct store_finish {
 	int64_t bot, turn;
 	enum turn_status status; /* a final one */
 	struct str error, detail;
-	/* Makes a result item for calls that never ran; on the worker thread. */
-	struct str (*result_item)(struct arena *a, struct str call_id, struct str output);
 };
 struct store_finished {
 	bool next_ready; /* the bot's next queued turn became `ready` */

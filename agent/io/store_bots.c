@@ -24,6 +24,13 @@ enum {
 	COL_TOKENS_USED,
 	COL_INPUT_TOKENS,
 	COL_CACHED_INPUT_TOKENS,
+	COL_CLOSED,
+	COL_CONTEXT_START,
+	COL_NOTE,
+	COL_COMPACTION,
+	COL_ELISION,
+	COL_CACHE_BOT,
+	COL_PRUNED_CURSOR,
 	COL_SETTINGS,
 	COL_INSTRUCTIONS,
 };
@@ -31,7 +38,7 @@ enum {
 /* Limits were checked when the settings came in: here only the shape counts. */
 struct settings {
 	struct bot_settings set;
-	const struct json *gates;
+	const struct json *gates, *limits;
 };
 #define SETTING(name_, sort_, ...)                                                                 \
 	{                                                                                          \
@@ -51,10 +58,15 @@ static const struct json_field settings_fields[] = {
 	SETTING(git_commit, JSON_FIELD_BOOL, .required = true),
 	SETTING(budget_tokens, JSON_FIELD_I64, .required = true),
 	SETTING(approval_hold_ms, JSON_FIELD_I64, .required = true),
-	{.name = "gates",
-							      .sort = JSON_FIELD_NODE,
-							      .offset = offsetof(struct settings, gates),
-							      .required = true},
+	SETTING(compaction_instructions, JSON_FIELD_STR),
+	SETTING(compaction_model, JSON_FIELD_STR),
+	SETTING(fallbacks, JSON_FIELD_STRS),
+	SETTING(allowed, JSON_FIELD_STRS),
+	{.name = "limits",        .sort = JSON_FIELD_NODE, .offset = offsetof(struct settings, limits)},
+	{ .name = "gates",
+				    .sort = JSON_FIELD_NODE,
+				    .offset = offsetof(struct settings,                                           gates),
+				    .required = true},
 };
 
 static void put_given(struct json_out *j, const char *name, struct str value)
@@ -80,6 +92,14 @@ static void write_settings(struct buf *to, const struct bot_settings *set)
 	bot_write_gates(&j, "gates", set->gates, set->gate_count);
 	json_put_i64(&j, "budget_tokens", set->budget_tokens);
 	json_put_i64(&j, "approval_hold_ms", set->approval_hold_ms);
+	put_given(&j, "compaction_instructions", set->compaction_instructions);
+	put_given(&j, "compaction_model", set->compaction_model);
+	bot_write_strings(&j, "fallbacks", &set->fallbacks);
+	if (set->has_allowed)
+		bot_write_strings(&j, "allowed", &set->allowed);
+	json_open_key(&j, "limits", '{');
+	bot_limits_write(&j, &set->limits);
+	json_close(&j, '}');
 	json_close(&j, '}');
 }
 
@@ -94,8 +114,10 @@ static int read_settings(
 	size_t gate_count = 0;
 
 	if (json_parse(a, text, &doc, err) < 0 || json_decode(a, doc, &table, &s, NULL, err) < 0 ||
-		bot_read_gates(a, s.gates, &gates, &gate_count, err) < 0)
+		bot_read_gates(a, s.gates, &gates, &gate_count, err) < 0 ||
+		bot_limits_read(s.limits, &s.set.limits, err) < 0)
 		return -1;
+	s.set.has_allowed = json_get(doc, "allowed") != NULL;
 	s.set.gates = gates;
 	s.set.gate_count = gate_count;
 	*ret = s.set;
@@ -132,6 +154,13 @@ static int from_row(
 		.tokens_used = db_col_i64(s, COL_TOKENS_USED),
 		.input_tokens = db_col_i64(s, COL_INPUT_TOKENS),
 		.cached_input_tokens = db_col_i64(s, COL_CACHED_INPUT_TOKENS),
+		.closed = db_col_i64(s, COL_CLOSED),
+		.context_start = db_col_i64(s, COL_CONTEXT_START),
+		.note = db_col_i64(s, COL_NOTE),
+		.compaction = db_col_i64(s, COL_COMPACTION),
+		.elision = db_col_i64(s, COL_ELISION),
+		.cache_bot = db_col_i64(s, COL_CACHE_BOT),
+		.pruned_cursor = db_col_i64(s, COL_PRUNED_CURSOR),
 	};
 
 	if (status < 0 || read_settings(a, db_col_str(s, COL_SETTINGS), &b.set, &cause) < 0)
@@ -140,6 +169,8 @@ static int from_row(
 	b.status = (enum bot_status)status;
 	if (instructions)
 		b.set.instructions = store_col(s, COL_INSTRUCTIONS, a);
+	if (!b.cache_bot)
+		b.cache_bot = b.id;
 	*ret = b;
 	return 0;
 }

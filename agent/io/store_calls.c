@@ -559,9 +559,8 @@ static int list_open(struct store_view *v, int64_t turn, struct arena *a, struct
 	return rc;
 }
 
-int store_calls_close(struct store_tx *tx, struct store_line *l,
-	struct str (*result_item)(struct arena *a, struct str call_id, struct str output),
-	int64_t *ret_unknown, struct error *err)
+int store_calls_close(
+	struct store_tx *tx, struct store_line *l, int64_t *ret_unknown, struct error *err)
 {
 	_cleanup_(arena) struct arena scratch = {0};
 	struct open_call *first = NULL;
@@ -573,7 +572,7 @@ int store_calls_close(struct store_tx *tx, struct store_line *l,
 		struct str output = c->planned ? STR(output_cancelled) : STR(output_unknown);
 		struct store_result r = {
 			.call_id = c->call_id,
-			.item = result_item(&scratch, c->call_id, output),
+			.item = item_result(&scratch, l->family, c->call_id, output, NULL, 0),
 			.cancelled = c->planned,
 			.outcome_unknown = !c->planned,
 		};

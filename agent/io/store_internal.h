@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 
+#include "agent/core/item.h"
 #include "agent/io/store.h"
 #include "agent/io/store_sql.h"
 #include "json/json.h"
@@ -94,6 +95,7 @@ int store_record(struct store_tx *tx, const struct store_place *at, const char *
 struct store_line {
 	struct store_place at;
 	int64_t head, depth, total_bytes;
+	enum item_family family;
 };
 /* STORE_TURN_NOT_FOUND, or STORE_STALE_TURN when it does not run. bot_name lives in the arena. */
 int store_line_open(const struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
@@ -111,9 +113,8 @@ int store_turn_from_row(
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
 	int64_t *ret_node, struct error *err);
 /* Gives every call that has no result one. *ret_unknown: how many of them were executing. */
-int store_calls_close(struct store_tx *tx, struct store_line *l,
-	struct str (*result_item)(struct arena *a, struct str call_id, struct str output),
-	int64_t *ret_unknown, struct error *err);
+int store_calls_close(
+	struct store_tx *tx, struct store_line *l, int64_t *ret_unknown, struct error *err);
 /* store_turn_finish, counting. */
 int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	int64_t *ret_unknown, struct error *err);

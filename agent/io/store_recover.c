@@ -3,7 +3,6 @@
  * ever repeated. Turns that had not started are as they were: whoever ended a bot's turn made its
  * next one ready in the same commit, here too.
  */
-#include "agent/core/item.h"
 #include "agent/io/store_internal.h"
 
 enum { PIECE = 64 }; /* turns looked up at once: none is read while rows change */
@@ -57,7 +56,6 @@ static int interrupt(struct store_tx *tx, const struct store_options *o, const s
 		.status = TURN_INTERRUPTED,
 		.error = STR("process_interrupted"),
 		.detail = STR("the daemon ended while the turn was running"),
-		.result_item = item_result,
 	};
 	struct store_finished finished;
 	int64_t unknown;

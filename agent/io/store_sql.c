@@ -6,13 +6,15 @@
 /* As store_bots.c reads them. */
 #define BOT_COLUMNS                                                                                \
 	"id, name, head, status, running_turn, provider, family, created_by, created_by_id,"       \
-	" tokens_used, input_tokens, cached_input_tokens, settings"
+	" tokens_used, input_tokens, cached_input_tokens, closed, context_start, note,"            \
+	" compaction, elision, cache_bot, pruned_cursor, settings"
 
 /* As store_turn_from_row reads them; the prompt, or what stands for it, comes after. */
 #define TURN_COLUMNS                                                                               \
 	"t.id, t.bot, b.name, t.request_id, t.status, t.workspace, t.model, t.from_bot,"           \
 	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
-	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms"
+	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms,"          \
+	" b.family"
 
 #define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
 
@@ -73,7 +75,8 @@ const char *const store_sql[SQL_COUNT] = {
 			      " ORDER BY id LIMIT ?2",
 	[SQL_TURNS_READY_COUNT] = "SELECT count(*) FROM turns WHERE status = 'ready' AND id > 0",
 
-	[SQL_LINE] = "SELECT b.name, t.status, b.head, n.depth, n.total_bytes FROM turns t"
+	[SQL_LINE] = "SELECT b.name, t.status, b.head, n.depth, n.total_bytes, b.family"
+		     " FROM turns t"
 		     " JOIN bots b ON b.id = t.bot LEFT JOIN nodes n ON n.id = b.head"
 		     " WHERE t.id = ?1 AND t.bot = ?2",
 	[SQL_NODE_INSERT] = "INSERT INTO nodes (parent, turn, depth, total_bytes, item)"

@@ -45,6 +45,7 @@ enum {
 	COL_ROUNDS,
 	COL_STARTED_MS,
 	COL_FINISHED_MS,
+	COL_FAMILY,
 	COL_PROMPT,
 };
 
@@ -77,6 +78,7 @@ int store_turn_from_row(
 		.rounds = db_col_i64(s, COL_ROUNDS),
 		.started_ms = db_col_i64(s, COL_STARTED_MS),
 		.finished_ms = db_col_i64(s, COL_FINISHED_MS),
+		.family = store_col(s, COL_FAMILY, a),
 	};
 	return 0;
 }
@@ -205,6 +207,7 @@ int store_line_open(const struct store_view *v, int64_t bot, int64_t turn, struc
 		l.head = db_col_i64(s, 2);
 		l.depth = db_col_i64(s, 3);
 		l.total_bytes = db_col_i64(s, 4);
+		l.family = item_family(db_col_str(s, 5));
 	}
 	db_reset(s);
 	if (rc <= 0)

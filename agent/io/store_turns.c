@@ -125,9 +125,9 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
 		rc = -1;
 	if (rc == 1) {
-		ret->queue = str_is(db_col_str(s, 20), delivery_names[DELIVERY_QUEUE]);
-		ret->workspace_given = db_col_i64(s, 21) != 0;
-		ret->model_given = db_col_i64(s, 22) != 0;
+		ret->queue = str_is(db_col_str(s, 21), delivery_names[DELIVERY_QUEUE]);
+		ret->workspace_given = db_col_i64(s, 22) != 0;
+		ret->model_given = db_col_i64(s, 23) != 0;
 	}
 	db_reset(s);
 	return rc;
@@ -472,9 +472,9 @@ int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct sto
 
 	must(turn_status_final(f->status));
 	if (store_line_open(&tx->view, f->bot, f->turn, &scratch, &l, err) < 0 ||
-		store_calls_close(tx, &l, f->result_item, &unknown, err) < 0 ||
-		store_line_save(tx, &l, err) < 0 || set_finished(tx, f, l.head, err) < 0 ||
-		free_bot(tx, f, err) < 0 || record_finished(tx, &l.at, f, l.head, err) < 0 ||
+		store_calls_close(tx, &l, &unknown, err) < 0 || store_line_save(tx, &l, err) < 0 ||
+		set_finished(tx, f, l.head, err) < 0 || free_bot(tx, f, err) < 0 ||
+		record_finished(tx, &l.at, f, l.head, err) < 0 ||
 		promote(tx, f->bot, &next, err) < 0)
 		return -1;
 	*ret = (struct store_finished){.next_ready = next};

@@ -192,6 +192,10 @@ static void keep_bot(struct live_turn *t, const struct bot *b)
 	set->workspace = keep(t, set->workspace);
 	set->writable_roots = keep_list(t, set->writable_roots);
 	set->unix_sockets = keep_list(t, set->unix_sockets);
+	set->compaction_instructions = keep(t, set->compaction_instructions);
+	set->compaction_model = keep(t, set->compaction_model);
+	set->fallbacks = keep_list(t, set->fallbacks);
+	set->allowed = keep_list(t, set->allowed);
 	keep_gates(t, set);
 }
 
@@ -272,10 +276,8 @@ static int run_finish(struct store_tx *tx, void *arg, struct error *err)
 /* The outcome by what happened: a stop's cause, a failure, or completed. */
 static void set_finish(struct live_turn *t)
 {
-	t->finish = (struct store_finish){.bot = t->bot.id,
-		.turn = t->info.id,
-		.status = TURN_COMPLETED,
-		.result_item = item_result};
+	t->finish = (struct store_finish){
+		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED};
 	if (t->fault.kind) {
 		t->finish.status = TURN_FAILED;
 		t->finish.error = t->fault_code.p ? t->fault_code : str_from(error_code(&t->fault));

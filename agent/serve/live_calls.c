@@ -316,8 +316,9 @@ static void set_result(struct live_turn *t, struct str output, bool failed)
 	const struct live_call *c = &t->calls[t->at];
 
 	t->last_failed = failed;
-	t->result = (struct store_result){
-		.call_id = c->call_id, .item = item_result(&t->round, c->call_id, output)};
+	t->result = (struct store_result){.call_id = c->call_id,
+		.item = item_result(
+			&t->round, item_family(t->bot.family), c->call_id, output, NULL, 0)};
 }
 
 static void tool_finished(void *arg, const struct tool_result *r)
@@ -455,5 +456,5 @@ struct str live_user_item(struct arena *a, const struct store_turn *turn)
 	if (turn->from_bot.p)
 		text = item_from_bot(
 			a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
-	return item_user(a, text);
+	return item_user(a, item_family(turn->family), text, NULL, 0);
 }

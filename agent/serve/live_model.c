@@ -97,9 +97,8 @@ void live_read_context(struct live_turn *t)
 	store_read(t->d->store, run_context, context_came, c);
 }
 
-static void model_text(void *arg, struct str delta)
+static void publish_delta(struct live_turn *t, const char *kind, struct str delta)
 {
-	struct live_turn *t = arg;
 	struct buf data = BUF_INIT(PROVIDER_OUTPUT_MAX_BYTES);
 	struct json_out j = JSON_OUT(&data);
 
@@ -107,9 +106,26 @@ static void model_text(void *arg, struct str delta)
 	json_put_str(&j, "text", delta);
 	json_close(&j, '}');
 	if (!data.full)
-		publish_passing(
-			t->d, t->bot.id, t->bot.name, t->info.id, "text_delta", buf_str(&data));
+		publish_passing(t->d, t->bot.id, t->bot.name, t->info.id, kind, buf_str(&data));
 	buf_release(&data);
+}
+
+static void model_text(void *arg, struct str delta)
+{
+	publish_delta(arg, "text_delta", delta);
+}
+
+static void model_thinking(void *arg, struct str delta)
+{
+	publish_delta(arg, "thinking_delta", delta);
+}
+
+static void model_repaired(void *arg, const char *what)
+{
+	struct live_turn *t = arg;
+
+	log_event(LOG_WARN, "turn.item_repaired", LOG_I64("turn", t->info.id),
+		LOG_CSTR("what", what));
 }
 
 static struct str keep_round(struct live_turn *t, struct str s)
@@ -158,10 +174,10 @@ static void keep_reply(struct live_turn *t, const struct provider_reply *r)
 		.turn = t->info.id,
 		.items = items,
 		.item_count = r->item_count,
-		.usage = {.input_tokens = r->input_tokens,
-			  .output_tokens = r->output_tokens,
-			  .cached_input_tokens = r->cached_input_tokens,
-			  .sent_ms = clock_real_ms(t->d->clock)},
+		.usage = {.input_tokens = r->usage.input_tokens,
+			  .output_tokens = r->usage.output_tokens,
+			  .cached_input_tokens = r->usage.cached_input_tokens,
+			  .sent_ms = r->sent_ms},
 	};
 	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
 	t->call_count = r->call_count;
@@ -211,9 +227,19 @@ static void fail_model(struct live_turn *t, const struct error *err)
 	live_step(t, EV_MODEL_FAILED);
 }
 
-static void model_failed(void *arg, const struct error *err)
+static void model_failed(void *arg, const struct provider_failure *f)
 {
-	fail_model(arg, err);
+	fail_model(arg, &f->err);
+}
+
+/* No provider paces yet. */
+static void model_paced(void *arg, int64_t until_mono_ms)
+{
+	struct error err = ERROR_INIT;
+
+	(void)until_mono_ms;
+	(void)error_set(&err, &PROVIDER_STREAM_FAILED, "the provider asked to wait");
+	fail_model(arg, &err);
 }
 
 static void offer_tools(struct live_turn *t)
@@ -237,7 +263,8 @@ static void offer_tools(struct live_turn *t)
 
 void live_ask_model(struct live_turn *t)
 {
-	static const struct provider_callbacks callbacks = {model_text, model_done, model_failed};
+	static const struct provider_callbacks callbacks = {
+		model_text, model_thinking, model_repaired, model_done, model_failed, model_paced};
 	struct str name;
 	struct provider *p;
 	struct error err = ERROR_INIT;
@@ -310,9 +337,7 @@ void live_commit_append(struct live_turn *t, bool last)
 	}
 	t->append.calls = rows;
 	t->append.call_count = t->call_count;
-	t->finish = (struct store_finish){.bot = t->bot.id,
-		.turn = t->info.id,
-		.status = TURN_COMPLETED,
-		.result_item = item_result};
+	t->finish = (struct store_finish){
+		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED};
 	live_commit(t, last ? run_last : run_append, appended);
 }

@@ -266,6 +266,7 @@ static int prepare_create(struct request *r, const struct settings_args *args,
 		return -1;
 	if (!given(r, F_HOLD))
 		w->set.approval_hold_ms = APPROVAL_HOLD_DEFAULT_MS;
+	bot_limits_init(&w->set.limits);
 	w->create.set = w->set;
 	planned = (struct bot){.name = args->bot, .set = w->set};
 	return check_sandbox(r->d, &r->arena, &planned, err);

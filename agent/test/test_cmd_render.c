@@ -53,8 +53,8 @@ static void reply(
 
 static void result(struct shown *s, const char *data, const char *id, const char *output)
 {
-	render_completed(
-		&s->r, STR("b"), doc(s, data), item_result(&s->a, str_from(id), str_from(output)));
+	render_completed(&s->r, STR("b"), doc(s, data),
+		item_result(&s->a, ITEM_CHAT, str_from(id), str_from(output), NULL, 0));
 }
 
 static void a_bot_comes_first(void **state)

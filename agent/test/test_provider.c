@@ -33,8 +33,8 @@ static void on_done(void *arg, const struct provider_reply *r)
 	struct heard *h = arg;
 
 	h->dones++;
-	h->input_tokens = r->input_tokens;
-	h->output_tokens = r->output_tokens;
+	h->input_tokens = r->usage.input_tokens;
+	h->output_tokens = r->usage.output_tokens;
 	assert_int_equal(r->item_count, 1);
 	(void)snprintf(h->item, sizeof(h->item), STR_FMT, STR_ARG(r->items[0]));
 	if (r->call_count > 0)
@@ -43,16 +43,17 @@ static void on_done(void *arg, const struct provider_reply *r)
 	provider_call_cancel(h->call); /* allowed, and does nothing */
 }
 
-static void on_failed(void *arg, const struct error *err)
+static void on_failed(void *arg, const struct provider_failure *f)
 {
 	struct heard *h = arg;
 
 	h->failures++;
-	(void)snprintf(h->code, sizeof(h->code), "%s", error_code(err));
+	(void)snprintf(h->code, sizeof(h->code), "%s", error_code(&f->err));
 	provider_call_cancel(h->call);
 }
 
-static const struct provider_callbacks callbacks = {on_text, on_done, on_failed};
+static const struct provider_callbacks callbacks = {
+	.text = on_text, .done = on_done, .failed = on_failed};
 
 /* The n-th line of the script, played to a conversation of n - 1 exchanges. */
 static void play(const char *script, int said, struct heard *h)
@@ -70,7 +71,7 @@ static void play(const char *script, int said, struct heard *h)
 	for (int i = 0; i <= said; i++) {
 		if (i > 0)
 			items[request.item_count++] = item_assistant(&a, STR("x"), NULL, 0);
-		items[request.item_count++] = item_user(&a, STR("go"));
+		items[request.item_count++] = item_user(&a, ITEM_CHAT, STR("go"), NULL, 0);
 	}
 	request.tools = &tool;
 	request.tool_count = 1;

@@ -88,7 +88,7 @@ struct talk {
 
 static void user(struct talk *t, const char *text)
 {
-	t->items[t->count++] = item_user(&t->arena, str_from(text));
+	t->items[t->count++] = item_user(&t->arena, ITEM_CHAT, str_from(text), NULL, 0);
 }
 
 static void assistant(struct talk *t)
@@ -98,7 +98,7 @@ static void assistant(struct talk *t)
 
 static void result(struct talk *t, const char *text)
 {
-	t->items[t->count++] = item_result(&t->arena, STR("c"), str_from(text));
+	t->items[t->count++] = item_result(&t->arena, ITEM_CHAT, STR("c"), str_from(text), NULL, 0);
 }
 
 static struct rehearsal_reply next(const struct rehearsal *r, struct talk *t)

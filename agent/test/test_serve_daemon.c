@@ -200,7 +200,8 @@ static int64_t run_call(struct rig *r, const struct bot *bot, int64_t turn)
 		.bot = bot->id,
 		.turn = turn,
 		.r = {.call_id = str_from(id),
-                      .item = item_result(&r->bench->a, str_from(id), STR("the result")),
+                      .item = item_result(
+				&r->bench->a, ITEM_CHAT, str_from(id), STR("the result"), NULL, 0),
                       .artifacts = artifacts,
                       .artifact_count = ARRAY_LEN(artifacts)},
 	};

@@ -110,7 +110,8 @@ static void a_turn_under_way_says_only_that(void **state)
 	for (int s = TURN_QUEUED; s < TURN_COMPLETED; s++) {
 		_cleanup_(arena) struct arena a = {NULL};
 		const struct store_turn t = {.id = 5, .status = s, .error = STR("left over")};
-		const struct json *doc = outcome(&a, &t, item_user(&a, STR("no answer")));
+		const struct json *doc = outcome(
+			&a, &t, item_user(&a, ITEM_CHAT, STR("no answer"), NULL, 0));
 
 		assert_int_equal(doc->count, ARRAY_LEN(members));
 		for (size_t i = 0; i < ARRAY_LEN(members); i++)

@@ -286,7 +286,7 @@ static inline struct bot get_bot(struct bench *b, int64_t id)
 
 static inline struct str user_item(struct arena *a, const struct store_turn *t)
 {
-	return item_user(a, t->prompt);
+	return item_user(a, ITEM_CHAT, t->prompt, NULL, 0);
 }
 
 struct op_submit {
@@ -373,12 +373,7 @@ static inline int try_finish(struct bench *b, int64_t bot, int64_t turn, enum tu
 	bool *ret_next, struct error *err)
 {
 	struct op_finish op = {
-		.f = {
-                      .bot = bot,
-                      .turn = turn,
-                      .status = status,
-                      .result_item = item_result,
-		      }
+		.f = {.bot = bot, .turn = turn, .status = status}
         };
 	int rc = bench_write(b, op_finish, &op, err);
 
@@ -528,7 +523,8 @@ static inline int64_t tool_finish(
 		.bot = bot,
 		.turn = turn,
 		.r = {.call_id = str_from(call_id),
-                      .item = item_result(&b->a, str_from(call_id), str_from(output))},
+                      .item = item_result(
+				&b->a, ITEM_CHAT, str_from(call_id), str_from(output), NULL, 0)},
 	};
 	struct error err = ERROR_INIT;
 

@@ -188,7 +188,7 @@ static void records_who_denied_a_call(void **state)
 		.bot = s.bot.id,
 		.turn = s.turn.id,
 		.r = {.call_id = STR("c1"),
-                      .item = item_result(&b->a, STR("c1"), STR("no")),
+                      .item = item_result(&b->a, ITEM_CHAT, STR("c1"), STR("no"), NULL, 0),
                       .verdicts = &verdict,
                       .verdict_count = 1,
                       .denied = true},

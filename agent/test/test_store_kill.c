@@ -88,7 +88,7 @@ static int play_result(struct store_tx *tx, struct player *p, struct error *err)
 	const struct store_artifact artifact = {STR("stdout"), STR("bytes")};
 	const struct store_result r = {
 		.call_id = STR("c1"),
-		.item = item_result(&p->a, STR("c1"), STR("ok")),
+		.item = item_result(&p->a, ITEM_CHAT, STR("c1"), STR("ok"), NULL, 0),
 		.artifacts = &artifact,
 		.artifact_count = 1,
 	};
@@ -102,7 +102,6 @@ static int play_finish(struct store_tx *tx, struct player *p, struct error *err)
 		.bot = p->bot,
 		.turn = p->turn,
 		.status = TURN_COMPLETED,
-		.result_item = item_result,
 	};
 	struct store_finished ret;
 

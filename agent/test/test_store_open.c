@@ -57,7 +57,7 @@ static void names_itself_and_tells_copies_apart(void **state)
 	assert_int_equal(strspn(first.lineage, "0123456789abcdef"), 16);
 	assert_int_equal(strlen(first.identity), 32);
 	assert_int_equal(strspn(first.identity, "0123456789abcdef"), 32);
-	assert_int_equal(first.schema, 1);
+	assert_int_equal(first.schema, 2);
 	bench_reopen(b);
 	again = *store_identity(b->store);
 	assert_string_equal(again.lineage, first.lineage);
