@@ -6,9 +6,11 @@
  * It refuses rather than normalises: userinfo, two ports, numbers that are no plain IPv4 address,
  * percent signs in a host, controls, blanks, backslashes and bytes past ASCII are URL_INVALID.
  * Whether two hosts are one is said on the exact ASCII-lowercase host and the port; a trailing dot
- * makes another host.
+ * makes another host, and so does another spelling of an IPv6 address.
  *
- * Pure: nothing is looked up, nothing is allocated. RFC 3986 for the grammar.
+ * Pure: nothing is looked up, nothing is allocated. RFC 3986 for the grammar; beyond it, a path, a
+ * query and a fragment may hold the bytes []{}|^` that links in use have. A '%' that starts no
+ * escape is refused everywhere.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,8 +66,9 @@ void url_put_host(struct buf *to, const struct url *u);
 void url_put(struct buf *to, const struct url *u);
 
 /* The URL that a reference (a Location header, a link) means beside `base`, appended to `ret`
- * (RFC 3986 5.2, dot segments removed). It may be of any scheme: parse it to see. URL_INVALID for
- * what is no reference. */
+ * (RFC 3986 5.2, dot segments removed, the reference's fragment kept). It may be of any scheme and
+ * its host is not looked at: parse it to see. URL_INVALID for what is no reference; ret is then as
+ * it was. */
 int url_resolve(const struct url *base, struct str reference, struct buf *ret, struct error *err);
 
 /* Appends s with all but RFC 3986's unreserved bytes as %XX; keep (may be NULL) names more that
