@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <netinet/in.h>
 #include <sys/types.h>
 
 #include "clock/clock.h"
@@ -100,6 +101,37 @@ bool loop_stream_is_gone(const struct loop_stream *s);
  */
 void loop_stream_drain(struct loop_stream *s, size_t max_bytes);
 void loop_stream_close(struct loop_stream *s); /* drops what is queued; NULL does nothing */
+
+/* Names and connections. */
+extern const struct error_kind LOOP_NO_ADDRESS; /* no_address, unavailable: a name without one */
+extern const struct error_kind
+	LOOP_NO_CONNECTION;       /* no_connection, unavailable: none of the addresses answers */
+enum { LOOP_ADDRESSES_MAX = 16 }; /* ours: of one name, the rest is not tried */
+union loop_address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+/* An IPv4 or IPv6 address written in numbers, without brackets; false for what is none. */
+bool loop_address_parse(const char *text, uint16_t port, union loop_address *ret);
+
+/* Asks the system for a name's addresses, on a helper thread (libuv's pool). found() once, with at
+ * least one address or with err. A lookup that was given up ends in its own time: loop_free waits
+ * for it. */
+struct loop_lookup;
+struct loop_lookup *loop_lookup_new(struct loop *l, const char *name, uint16_t port,
+	void (*found)(
+		void *arg, const union loop_address *a, size_t count, const struct error *err),
+	void *arg);
+void loop_lookup_free(struct loop_lookup *k); /* before or after found(); NULL does nothing */
+
+/* A TCP connection to the first of some addresses that takes one: each is given 250 ms or until it
+ * fails, then the next is tried beside it. done() once, with a non-blocking descriptor (TCP_NODELAY
+ * set) that it owns, or with -1 and what the last one failed of. */
+struct loop_connect;
+struct loop_connect *loop_connect_new(struct loop *l, const union loop_address *a, size_t count,
+	void (*done)(void *arg, int fd, const struct error *err), void *arg);
+void loop_connect_free(struct loop_connect *c); /* before or after done(); NULL does nothing */
 
 /* A child by its pidfd (taken on success): exited() once, with its exit status and signal 0, or 128
  * + signal and the signal. The child is reaped here, after exited(): until that returns its pid is
