@@ -6,7 +6,7 @@
  * The command comes first; `--flag VALUE` or `--flag=VALUE`; a value starting with `--` needs `=`;
  * `--` ends options; `-h`, `--help` and `help COMMAND` print to stdout and exit 0, touching
  * nothing. Unknown, misplaced and repeated flags are usage errors that name the argument and
- * exit 2. Help and, later, completion come from the same rows.
+ * exit 2. Help and completion come from the same rows.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,6 +107,11 @@ int cli_parse(
 	const struct cli_command *c, struct cli_words *words, void *options, struct error *err);
 /* The help text of the program (c NULL) or of a command, as printed. */
 int cli_help(const struct cli_program *p, const struct cli_command *c, struct buf *to);
+/* The shells completion is written for, NULL-terminated: bash, zsh, fish. */
+extern const char *const cli_shells[];
+/* Appends the script that completes the program's commands, options, and values called FILE, PATH
+ * or DIR. -1: no such shell, or `to` is full. */
+int cli_completion(const struct cli_program *p, const char *shell, struct buf *to);
 /* A usage error found by a command itself: prints "NAME COMMAND: text" and returns CLI_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_texts_release(struct cli_texts *t);

@@ -195,7 +195,10 @@ static void put_program(struct buf *to, const struct cli_program *p)
 	(void)buf_puts(to, "\nOptions:\n");
 	put_row(to, "--help, -h", column, "print this and exit");
 	put_row(to, "--version", column, "print the version and exit");
-	(void)buf_printf(to, "\n'%s help COMMAND' says more about a command.\n", p->name);
+	(void)buf_printf(to,
+		"\n'%s help COMMAND' says more about a command.\n"
+		"'%s completion SHELL' prints what bash, zsh or fish needs to complete.\n",
+		p->name, p->name);
 	if (p->footer) {
 		(void)buf_putc(to, '\n');
 		put_paragraphs(to, p->footer);

@@ -9,8 +9,9 @@
 #include "mem/mem.h"
 
 enum {
-	OPTIONS_MAX_BYTES = 4096,   /* cli.h */
-	HELP_MAX_BYTES = 64 * 1024, /* ours: four times the longest */
+	OPTIONS_MAX_BYTES = 4096,      /* cli.h */
+	HELP_MAX_BYTES = 64 * 1024,    /* ours: four times the longest */
+	SCRIPT_MAX_BYTES = 512 * 1024, /* ours: completion has each option of each command */
 };
 
 static const char *program_name = "";
@@ -131,6 +132,21 @@ static int help_command(const struct cli_program *p, int argc, char **argv)
 	return print_help(p, c);
 }
 
+/* `completion SHELL`. */
+static int completion_command(const struct cli_program *p, int argc, char **argv)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(SCRIPT_MAX_BYTES);
+
+	if (argc != 1)
+		return cli_usage("completion", "needs the shell: bash, zsh or fish");
+	if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+		return print_help(p, NULL);
+	if (cli_completion(p, argv[0], &b) < 0)
+		return cli_usage(
+			"completion", "no shell '%s'; there are: bash, zsh, fish", argv[0]);
+	return print(b.data);
+}
+
 static int run_command(
 	const struct cli_program *p, const struct cli_command *c, int argc, char **argv)
 {
@@ -169,6 +185,8 @@ int cli_main(const struct cli_program *p, int argc, char **argv)
 		return print_help(p, NULL);
 	if (strcmp(argv[0], "help") == 0)
 		return help_command(p, argc - 1, argv + 1);
+	if (strcmp(argv[0], "completion") == 0)
+		return completion_command(p, argc - 1, argv + 1);
 	if (strcmp(argv[0], "--version") == 0 && argc == 1) {
 		_cleanup_(mem) char *line = xasprintf("%s %s\n", p->name, p->version);
 

@@ -8,24 +8,26 @@ static void help_of_the_program(void **state)
 
 	(void)state;
 	assert_int_equal(cli_help(&sample, NULL, &b), 0);
-	assert_string_equal(b.data, "Usage: sample COMMAND [OPTION…] [ARGUMENT…]\n"
-				    "\n"
-				    "Runs things for a test.\n"
-				    "\n"
-				    "Commands:\n"
-				    "  run            give a bot a prompt and follow it\n"
-				    "  ls             list the bots\n"
-				    "  login chatgpt  sign in with a browser\n"
-				    "  interrupt      stop the running turn\n"
-				    "\n"
-				    "Options:\n"
-				    "  --help, -h     print this and exit\n"
-				    "  --version      print the version and exit\n"
-				    "\n"
-				    "'sample help COMMAND' says more about a command.\n"
-				    "\n"
-				    "Environment:\n"
-				    "  SAMPLE_STORE   the store, when --store is not given\n");
+	assert_string_equal(b.data,
+		"Usage: sample COMMAND [OPTION…] [ARGUMENT…]\n"
+		"\n"
+		"Runs things for a test.\n"
+		"\n"
+		"Commands:\n"
+		"  run            give a bot a prompt and follow it\n"
+		"  ls             list the bots\n"
+		"  login chatgpt  sign in with a browser\n"
+		"  interrupt      stop the running turn\n"
+		"\n"
+		"Options:\n"
+		"  --help, -h     print this and exit\n"
+		"  --version      print the version and exit\n"
+		"\n"
+		"'sample help COMMAND' says more about a command.\n"
+		"'sample completion SHELL' prints what bash, zsh or fish needs to complete.\n"
+		"\n"
+		"Environment:\n"
+		"  SAMPLE_STORE   the store, when --store is not given\n");
 }
 
 static void help_of_a_command(void **state)
