@@ -4,6 +4,7 @@
 const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_run,
 	&cmd_follow,
+	&cmd_log,
 	&cmd_interrupt,
 	&cmd_ls,
 	&cmd_inspect,

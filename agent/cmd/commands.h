@@ -6,12 +6,13 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 16 };
+enum { AGENT_COMMANDS = 17 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_follow;
+extern const struct cli_command cmd_log;
 extern const struct cli_command cmd_interrupt;
 extern const struct cli_command cmd_ls;
 extern const struct cli_command cmd_inspect;
