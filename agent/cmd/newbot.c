@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cmd/agents.h"
 #include "agent/cmd/approval.h"
 #include "agent/cmd/ask.h"
 #include "agent/cmd/caller.h"
@@ -13,7 +14,6 @@
 #include "os/os.h"
 
 static const struct error_kind MODEL_REQUIRED = {"model_required", ERROR_CLASS_USAGE};
-static const struct error_kind INSTRUCTIONS_LIMIT = {"instructions_limit", ERROR_CLASS_LIMIT};
 
 enum { NAME_TRIES = 16 /* ours: with 40 million names one is free long before */ };
 
@@ -24,6 +24,10 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 		"its instructions, instead of a short text about careful work"),
 	CLI_OPT_TEXT(struct newbot_options, instructions_file, "instructions-file", "FILE",
 		"its instructions, from a file"),
+	CLI_OPT_TEXT(struct newbot_options, profile, "profile", "NAME",
+		"its model, tools and instructions from .agents/agents/NAME.md here or at home"),
+	CLI_OPT_FLAG(struct newbot_options, agents, "agents",
+		"add the AGENTS.md files of home and of the folders down to the workspace"),
 	CLI_OPT_TEXT(struct newbot_options, reasoning, "reasoning", "LEVEL",
 		"low, medium, high, xhigh or max"),
 	CLI_OPT_NUMBER(struct newbot_options, budget_tokens, "budget-tokens", "N", 1, INT64_MAX,
@@ -68,6 +72,8 @@ const char *newbot_given(const struct newbot_options *o)
 		{o->tools != NULL,             "tools"            },
 		{o->instructions != NULL,      "instructions"     },
 		{o->instructions_file != NULL, "instructions-file"},
+		{o->profile != NULL,           "profile"          },
+		{o->agents,                    "agents"           },
 		{o->reasoning != NULL,         "reasoning"        },
 		{o->budget_tokens.set,         "budget-tokens"    },
 		{o->sandbox != NULL,           "sandbox"          },
@@ -134,17 +140,29 @@ static int check_instructions(struct str text, struct error *err)
 	return 0;
 }
 
-static int read_instructions(const struct newbot_options *o, struct buf *to, struct error *err)
+/* What it is made of beside its flags. */
+struct character {
+	char *folder; /* canonical */
+	struct profile profile;
+	bool has_profile;
+};
+
+static int read_instructions(const struct newbot_options *o, const struct character *ch,
+	struct buf *to, struct error *err)
 {
 	if (o->instructions_file) {
 		if (os_read_file(o->instructions_file, to, err) < 0)
 			return error_prefix(err, "--instructions-file");
+	} else if (!o->instructions && ch->has_profile) {
+		(void)buf_put_str(to, ch->profile.body);
 	} else {
 		(void)buf_puts(to, o->instructions ? o->instructions : default_instructions);
 	}
 	if (to->full)
 		return error_set(err, &INSTRUCTIONS_LIMIT, "the instructions are over %d bytes",
 			BOT_INSTRUCTIONS_MAX_BYTES);
+	if (o->agents && agents_put(to, ch->folder, err) < 0)
+		return -1;
 	return check_instructions(buf_str(to), err);
 }
 
@@ -165,29 +183,26 @@ static int put_paths(struct json_out *j, const char *member, const char *option,
 	return 0;
 }
 
-static int put_workspace(struct json_out *j, const char *given, struct error *err)
+static int read_character(
+	struct arena *a, const struct newbot *n, struct character *ret, struct error *err)
 {
 	_cleanup_(mem) char *path = NULL;
+	struct character ch = {.has_profile = n->options->profile != NULL};
 
-	if (newbot_path("workspace", given ? given : ".", &path, err) < 0)
+	if (newbot_path("workspace", n->workspace ? n->workspace : ".", &path, err) < 0)
 		return -1;
-	json_put_cstr(j, "workspace", path);
+	ch.folder = arena_strndup(a, path, strlen(path));
+	if (ch.has_profile && profile_read(a, n->options->profile, ch.folder, &ch.profile, err) < 0)
+		return -1;
+	*ret = ch;
 	return 0;
 }
 
-static const char *model_of(const char *given)
+static struct str model_of(const struct newbot *n, const struct character *ch)
 {
-	return given ? given : getenv("AGENT_MODEL");
-}
-
-static int check_model(const char *given, struct error *err)
-{
-	const char *model = model_of(given);
-
-	if (!model || !*model)
-		return error_set(err, &MODEL_REQUIRED,
-			"a new bot needs a model: --model PROVIDER/MODEL or AGENT_MODEL");
-	return 0;
+	if (n->model)
+		return str_from(n->model);
+	return ch->profile.model.p ? ch->profile.model : str_from(getenv("AGENT_MODEL"));
 }
 
 /* --approve alone means that somebody is asked, whatever the environment says. */
@@ -208,15 +223,18 @@ static int put_confinement(struct json_out *j, const struct newbot_options *o, s
 }
 
 static int put_character(struct json_out *j, const struct client *c, const struct newbot_options *o,
-	struct error *err)
+	const struct character *ch, struct error *err)
 {
 	_cleanup_(buf) struct buf instructions = BUF_INIT(BOT_INSTRUCTIONS_MAX_BYTES + 1);
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	struct approval approval;
 	struct str_list tools;
+	const char *given = o->tools;
 
-	if (read_tools(&a, c, o->tools, &tools, err) < 0 ||
-		read_instructions(o, &instructions, err) < 0 ||
+	if (!given && ch->profile.tools.p)
+		given = arena_strndup(&a, ch->profile.tools.p, ch->profile.tools.len);
+	if (read_tools(&a, c, given, &tools, err) < 0 ||
+		read_instructions(o, ch, &instructions, err) < 0 ||
 		approval_read(&a, mode_of(o), o->approve, &tools, &approval, err) < 0)
 		return -1;
 	json_put_str(j, "instructions", buf_str(&instructions));
@@ -238,6 +256,7 @@ int newbot_check(const struct newbot *n, struct error *err)
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	const struct newbot_options *o = n->options;
 	struct approval approval;
+	struct character ch;
 
 	if (approval_check_sandbox(o->sandbox, err) < 0 ||
 		approval_read(&a, mode_of(o), NULL, &no_tools, &approval, err) < 0)
@@ -245,20 +264,30 @@ int newbot_check(const struct newbot *n, struct error *err)
 	if (o->instructions && o->instructions_file)
 		return error_set(err, &CLI_USAGE_ERROR,
 			"'--instructions' and '--instructions-file' exclude each other");
-	return check_model(n->model, err);
+	if (read_character(&a, n, &ch, err) < 0)
+		return -1;
+	if (model_of(n, &ch).len == 0)
+		return error_set(err, &MODEL_REQUIRED,
+			"a new bot needs a model: --model PROVIDER/MODEL or AGENT_MODEL");
+	return 0;
 }
 
 static int create(struct client *c, const struct newbot *n, const char *name,
 	const struct json **ret, struct error *err)
 {
+	_cleanup_(arena) struct arena arena = {.blocks = NULL};
+	struct character ch;
 	struct ask a;
 
+	if (read_character(&arena, n, &ch, err) < 0)
+		return -1;
 	ask_begin(&a, "create");
 	json_put_cstr(&a.j, "bot", name);
-	json_put_cstr(&a.j, "model", model_of(n->model));
-	if (put_workspace(&a.j, n->workspace, err) < 0 ||
-		put_confinement(&a.j, n->options, err) < 0 ||
-		put_character(&a.j, c, n->options, err) < 0 || caller_put_creator(&a.j, err) < 0) {
+	json_put_str(&a.j, "model", model_of(n, &ch));
+	json_put_cstr(&a.j, "workspace", ch.folder);
+	if (put_confinement(&a.j, n->options, err) < 0 ||
+		put_character(&a.j, c, n->options, &ch, err) < 0 ||
+		caller_put_creator(&a.j, err) < 0) {
 		buf_release(&a.text);
 		return -1;
 	}
