@@ -11,12 +11,21 @@ static const struct {
 	enum turn_state to;
 	enum turn_action then;
 } moves[] = {
+	{TURN_RESUMING,   EV_RESUMED,        TURN_BOUNDARY,   LOOK_ROUND     },
+	{TURN_RESUMING,   EV_RESUMED_CALL,   TURN_DECIDING,   DECIDE_CALL    },
+	{TURN_RESUMING,   EV_RESUMED_WAIT,   TURN_TOOL,       RUN_TOOL       }, /* its start is committed */
+	{TURN_BOUNDARY,   EV_CLEAR,          TURN_LOADING,    READ_CONTEXT   },
+	{TURN_BOUNDARY,   EV_COMMITTED,      TURN_LOADING,    READ_CONTEXT   },
+	{TURN_BOUNDARY,   EV_COMMITTED_STOP, TURN_ENDING,     COMMIT_FINISH  },
+	{TURN_BOUNDARY,   EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
+	{TURN_BOUNDARY,   EV_STOP,           TURN_BOUNDARY,   DO_NOTHING     },
 	{TURN_LOADING,    EV_CONTEXT_READ,   TURN_MODEL,      ASK_MODEL      },
 	{TURN_LOADING,    EV_CONTEXT_FAILED, TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_LOADING,    EV_LIMIT_REACHED,  TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_LOADING,    EV_STOP,           TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_MODEL,      EV_REPLY_CALLS,    TURN_APPENDING,  COMMIT_APPEND  },
-	{TURN_MODEL,      EV_REPLY_FINAL,    TURN_ENDING,     COMMIT_LAST    },
+	{TURN_MODEL,      EV_REPLY_FINAL,    TURN_CLOSING,    COMMIT_LAST    },
+	{TURN_MODEL,      EV_PACED,          TURN_PARKING,    COMMIT_PARK    },
 	{TURN_MODEL,      EV_MODEL_FAILED,   TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_MODEL,      EV_STOP,           TURN_ENDING,     STOP_MODEL     },
 	{TURN_APPENDING,  EV_COMMITTED,      TURN_DECIDING,   DECIDE_CALL    },
@@ -27,17 +36,19 @@ static const struct {
 	{TURN_DECIDING,   EV_HELD,           TURN_GATED,      WAIT_VERDICTS  },
 	{TURN_DECIDING,   EV_DENIED,         TURN_RECORDING,  COMMIT_RESULT  },
 	{TURN_DECIDING,   EV_REFUSED,        TURN_RECORDING,  COMMIT_RESULT  },
-	{TURN_DECIDING,   EV_NO_MORE_CALLS,  TURN_LOADING,    READ_CONTEXT   },
+	{TURN_DECIDING,   EV_NO_MORE_CALLS,  TURN_BOUNDARY,   LOOK_ROUND     },
 	{TURN_ANNOUNCING, EV_COMMITTED,      TURN_DECIDING,   DECIDE_CALL    },
 	{TURN_ANNOUNCING, EV_COMMITTED_STOP, TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_ANNOUNCING, EV_STOP,           TURN_ANNOUNCING, DO_NOTHING     },
 	{TURN_GATED,      EV_ALLOWED,        TURN_DECIDING,   DECIDE_CALL    },
 	{TURN_GATED,      EV_DENIED,         TURN_RECORDING,  COMMIT_RESULT  }, /* AG-147, AG-149 too */
+	{TURN_GATED,      EV_PARK,           TURN_PARKING,    COMMIT_PARK    },
 	{TURN_GATED,      EV_STOP,           TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_STARTING,   EV_COMMITTED,      TURN_TOOL,       RUN_TOOL       },
 	{TURN_STARTING,   EV_COMMITTED_STOP, TURN_RECORDING,  COMMIT_UNRUN   },
 	{TURN_STARTING,   EV_STOP,           TURN_STARTING,   DO_NOTHING     },
 	{TURN_TOOL,       EV_TOOL_DONE,      TURN_RECORDING,  COMMIT_RESULT  },
+	{TURN_TOOL,       EV_PARK,           TURN_PARKING,    COMMIT_PARK    },
 	{TURN_TOOL,       EV_STOP,           TURN_TOOL,       STOP_TOOL      },
 	{TURN_RECORDING,  EV_COMMITTED,      TURN_DECIDING,   DECIDE_CALL    },
 	{TURN_RECORDING,  EV_COMMITTED_STOP, TURN_ENDING,     COMMIT_FINISH  },
@@ -46,7 +57,17 @@ static const struct {
 	{TURN_ANNOUNCING, EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_STARTING,   EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_RECORDING,  EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
-	{TURN_ENDING,     EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  }, /* of a last reply */
+	{TURN_PARKING,    EV_COMMITTED,      TURN_OVER,       LEAVE          },
+	{TURN_PARKING,    EV_COMMITTED_STOP, TURN_OVER,       LEAVE          }, /* stopped as parked */
+	{TURN_PARKING,    EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
+	{TURN_PARKING,    EV_STOP,           TURN_PARKING,    DO_NOTHING     },
+	{TURN_CLOSING,    EV_COMMITTED,      TURN_OVER,       LET_GO         },
+	{TURN_CLOSING,    EV_COMMITTED_STOP, TURN_OVER,       LET_GO         },
+	{TURN_CLOSING,    EV_STEERED,        TURN_LOADING,    READ_CONTEXT   },
+	{TURN_CLOSING,    EV_STEERED_STOP,   TURN_ENDING,     COMMIT_FINISH  },
+	{TURN_CLOSING,    EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
+	{TURN_CLOSING,    EV_STOP,           TURN_CLOSING,    DO_NOTHING     },
+	{TURN_ENDING,     EV_COMMIT_FAILED,  TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_ENDING,     EV_LOST,           TURN_OVER,       LET_GO         },
 	{TURN_ENDING,     EV_COMMITTED,      TURN_OVER,       LET_GO         },
 	{TURN_ENDING,     EV_COMMITTED_STOP, TURN_OVER,       LET_GO         },
@@ -68,6 +89,8 @@ bool turn_step(enum turn_state *state, enum turn_event event, enum turn_action *
 const char *turn_state_name(enum turn_state s)
 {
 	static const char *const names[TURN_STATES] = {
+		[TURN_RESUMING] = "resuming",
+		[TURN_BOUNDARY] = "boundary",
 		[TURN_LOADING] = "loading",
 		[TURN_MODEL] = "model",
 		[TURN_APPENDING] = "appending",
@@ -77,6 +100,8 @@ const char *turn_state_name(enum turn_state s)
 		[TURN_STARTING] = "starting",
 		[TURN_TOOL] = "tool",
 		[TURN_RECORDING] = "recording",
+		[TURN_PARKING] = "parking",
+		[TURN_CLOSING] = "closing",
 		[TURN_ENDING] = "ending",
 		[TURN_OVER] = "over",
 	};
@@ -88,14 +113,20 @@ const char *turn_state_name(enum turn_state s)
 const char *turn_event_name(enum turn_event e)
 {
 	static const char *const names[TURN_EVENTS] = {
+		[EV_RESUMED] = "resumed",
+		[EV_RESUMED_CALL] = "resumed_call",
+		[EV_RESUMED_WAIT] = "resumed_wait",
 		[EV_CONTEXT_READ] = "context_read",
 		[EV_CONTEXT_FAILED] = "context_failed",
 		[EV_LIMIT_REACHED] = "limit_reached",
 		[EV_REPLY_CALLS] = "reply_calls",
 		[EV_REPLY_FINAL] = "reply_final",
 		[EV_MODEL_FAILED] = "model_failed",
+		[EV_PACED] = "paced",
 		[EV_COMMITTED] = "committed",
 		[EV_COMMITTED_STOP] = "committed_stop",
+		[EV_STEERED] = "steered",
+		[EV_STEERED_STOP] = "steered_stop",
 		[EV_COMMIT_FAILED] = "commit_failed",
 		[EV_LOST] = "lost",
 		[EV_CLEAR] = "clear",
@@ -106,6 +137,7 @@ const char *turn_event_name(enum turn_event e)
 		[EV_ALLOWED] = "allowed",
 		[EV_DENIED] = "denied",
 		[EV_TOOL_DONE] = "tool_done",
+		[EV_PARK] = "park",
 		[EV_STOP] = "stop",
 	};
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 
 enum turn_state {
+	TURN_RESUMING,   /* back from a park: where it goes on is known within the same step */
+	TURN_BOUNDARY,   /* between two rounds: committing the steers that are taken up */
 	TURN_LOADING,    /* reading the context from the store */
 	TURN_MODEL,      /* the model is answering */
 	TURN_APPENDING,  /* committing the reply and the planned calls */
@@ -19,41 +21,51 @@ enum turn_state {
 	TURN_STARTING,   /* committing that the call executes */
 	TURN_TOOL,       /* the tool runs */
 	TURN_RECORDING,  /* committing the call's result */
+	TURN_PARKING,    /* committing what it will wait for */
+	TURN_CLOSING,    /* committing the final reply and, unless a steer came, the outcome */
 	TURN_ENDING,     /* committing the turn's outcome */
 	TURN_OVER,
 	TURN_STATES
 };
 
 enum turn_event {
+	EV_RESUMED,      /* the model is to be asked, after a look at the boundary */
+	EV_RESUMED_CALL, /* a call of the round is next */
+	EV_RESUMED_WAIT, /* a call that only waits had started before the park */
 	EV_CONTEXT_READ,
 	EV_CONTEXT_FAILED,
 	EV_LIMIT_REACHED, /* rounds or budget: no further model call */
 	EV_REPLY_CALLS,   /* the model wants tools */
 	EV_REPLY_FINAL,   /* the model is done */
 	EV_MODEL_FAILED,
+	EV_PACED, /* the provider asked to wait for long */
 	EV_COMMITTED,
 	EV_COMMITTED_STOP, /* committed, and somebody asked to stop meanwhile */
-	EV_COMMIT_FAILED,  /* refused for good: it says something the store will never take */
-	EV_LOST,           /* not even the outcome could be recorded */
-	EV_CLEAR,          /* the call may run */
-	EV_UNANNOUNCED,    /* the call needs verdicts nobody was asked for */
-	EV_HELD,           /* the call waits for verdicts */
-	EV_REFUSED,        /* the call gets a result without running */
+	EV_STEERED,        /* committed, and steers came that keep the turn going */
+	EV_STEERED_STOP,
+	EV_COMMIT_FAILED, /* refused for good: it says something the store will never take */
+	EV_LOST,          /* not even the outcome could be recorded */
+	EV_CLEAR,         /* the call may run; nothing is to be done at the boundary */
+	EV_UNANNOUNCED,   /* the call needs verdicts nobody was asked for */
+	EV_HELD,          /* the call waits for verdicts */
+	EV_REFUSED,       /* the call gets a result without running */
 	EV_NO_MORE_CALLS,
 	EV_ALLOWED,
 	EV_DENIED,
 	EV_TOOL_DONE,
+	EV_PARK, /* what it waits for may take long */
 	EV_STOP, /* interrupt or shutdown */
 	TURN_EVENTS
 };
 
 enum turn_action {
 	DO_NOTHING,
+	LOOK_ROUND, /* what is due between two rounds */
 	READ_CONTEXT,
 	ASK_MODEL,
 	STOP_MODEL, /* and then COMMIT_FINISH */
 	COMMIT_APPEND,
-	COMMIT_LAST, /* the final reply and the outcome in one commit */
+	COMMIT_LAST, /* the final reply and the outcome, or the steers, in one commit */
 	DECIDE_CALL,
 	COMMIT_ANNOUNCE,
 	WAIT_VERDICTS,
@@ -62,7 +74,9 @@ enum turn_action {
 	STOP_TOOL,
 	COMMIT_RESULT,
 	COMMIT_UNRUN, /* the current call never ran: its result says cancelled */
+	COMMIT_PARK,
 	COMMIT_FINISH,
+	LEAVE, /* parked: the task ends, the turn does not */
 	LET_GO,
 };
 

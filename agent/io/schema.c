@@ -148,6 +148,9 @@ static const char version_2[] =
 	"CREATE INDEX events_turn ON events (turn, id) WHERE turn IS NOT NULL;"
 	"CREATE INDEX nodes_turn ON nodes (turn, id);"
 
+	"ALTER TABLE tools ADD COLUMN judged TEXT;" /* JSON: where it would run, as verdicts were
+						     * asked for */
+
 	/* stored whole (encoding raw), or deflated in blocks of 64 KiB that are read one by one */
 	"ALTER TABLE artifacts ADD COLUMN encoding TEXT NOT NULL DEFAULT 'raw';"
 	"ALTER TABLE artifacts ADD COLUMN total_bytes INTEGER;" /* NULL: as many as there are */

@@ -44,6 +44,7 @@ extern const struct error_kind STORE_CALL_REPEATED;      /* duplicate_call_id */
 extern const struct error_kind STORE_CALL_INVALID;       /* invalid_tool_call */
 
 struct store;
+struct store_park; /* store_park.h */
 struct store_turn;
 struct store_tx;   /* a writing job's hold on the store */
 struct store_view; /* a reading job's */
@@ -68,6 +69,7 @@ struct store_recovery {
 	int64_t interrupted_turns;
 	int64_t unknown_calls;
 	int64_t ready_turns; /* queued turns that may start now */
+	int64_t parked_turns;
 };
 
 struct store_options {
@@ -80,6 +82,8 @@ struct store_options {
 	 * the turn left outside the store is looked after again should this daemon die as well. May
 	 * be NULL; b and t die with the call. */
 	void (*interrupted)(void *arg, const struct bot *b, const struct store_turn *t);
+	/* Called by store_open for every turn that is parked; may be NULL; p dies with the call. */
+	void (*parked)(void *arg, const struct store_park *p);
 	void *arg;
 };
 /* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one
@@ -214,6 +218,7 @@ struct store_call {
 	size_t item;                         /* index of the item that holds it */
 	const struct gate *gates;            /* that must allow it; count 0: no verdict needed */
 	size_t gate_count;
+	struct str judged; /* JSON: what the verdicts are asked for; kept with the gates */
 };
 /* One model response: its items as nodes, `message` and `usage` events, its calls as `planned`, and
  * one `approval_requested` for those with gates, whose request number is 1. *ret_nodes: node id of

@@ -147,6 +147,24 @@ static int verdicts_text(struct buf *b, const struct store_verdict *v, size_t co
 	return 0;
 }
 
+int store_call_decided(
+	struct store_tx *tx, int64_t turn, const struct store_partial *p, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct call_row row;
+	struct str decided;
+	struct db_stmt *s;
+
+	if (get_planned(&tx->view, turn, p->call_id, &scratch, &row, err) < 0 ||
+		verdicts_text(&text, p->verdicts, p->count, &decided, err) < 0)
+		return -1;
+	s = store_stmt(&tx->view, SQL_CALL_DECIDED);
+	db_bind_i64(s, 1, row.id);
+	db_bind_str(s, 2, decided);
+	return db_run(s, err);
+}
+
 /* Announcing */
 
 /* One of `approval_requested`. */
@@ -200,6 +218,7 @@ static int announce_one(
 	db_bind_i64(s, 2, row.request + 1);
 	db_bind_i64(s, 3, n->at_ms);
 	db_bind_str(s, 4, buf_str(&gates));
+	db_bind_str(s, 5, c->judged);
 	if (db_run(s, err) < 0)
 		return -1;
 	n->name = row.name;
@@ -325,6 +344,7 @@ static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call 
 	db_bind_str(s, 7, c->gate_count ? buf_str(&gates) : (struct str){NULL, 0});
 	db_bind_i64(s, 8, shown.len < c->arguments.len);
 	db_bind_str(s, 9, shown);
+	db_bind_str(s, 10, c->gate_count ? c->judged : (struct str){NULL, 0});
 	if (db_run(s, err) < 0)
 		return -1;
 	if (db_changes(tx->view.db) == 0)

@@ -7,6 +7,7 @@
 
 #include "agent/core/item.h"
 #include "agent/io/store.h"
+#include "agent/io/store_park.h"
 #include "agent/io/store_sql.h"
 #include "json/json.h"
 
@@ -115,6 +116,15 @@ int store_call_complete(struct store_tx *tx, struct store_line *l, const struct 
 /* Gives every call that has no result one. *ret_unknown: how many of them were executing. */
 int store_calls_close(
 	struct store_tx *tx, struct store_line *l, int64_t *ret_unknown, struct error *err);
+/* The calls of a turn that have no result, in the order they were planned. */
+int store_calls_read(struct store_view *v, int64_t turn, struct arena *a,
+	struct store_open_call **ret, size_t *ret_count, struct error *err);
+/* Keeps verdicts on a planned call. */
+int store_call_decided(
+	struct store_tx *tx, int64_t turn, const struct store_partial *p, struct error *err);
+/* Tells the owner of every turn in the state that `which` lists. */
+int store_recover_parked(struct store_tx *tx, const struct store_options *o, enum store_sql which,
+	int64_t *ret_count, struct error *err);
 /* store_turn_finish, counting. */
 int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	int64_t *ret_unknown, struct error *err);

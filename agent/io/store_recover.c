@@ -84,7 +84,7 @@ int store_recover(struct store_tx *tx, const struct store_options *o, struct sto
 	struct left list[PIECE];
 	struct store_recovery r = {0};
 	size_t count = 0;
-	int64_t after = 0;
+	int64_t after = 0, waiting = 0, paced = 0;
 
 	do {
 		if (list_running(&tx->view, after, list, &count, err) < 0)
@@ -95,8 +95,11 @@ int store_recover(struct store_tx *tx, const struct store_options *o, struct sto
 			after = list[i].turn;
 		}
 	} while (count == PIECE);
-	if (count_ready(&tx->view, &r.ready_turns, err) < 0)
+	if (count_ready(&tx->view, &r.ready_turns, err) < 0 ||
+		store_recover_parked(tx, o, SQL_TURNS_WAITING, &waiting, err) < 0 ||
+		store_recover_parked(tx, o, SQL_TURNS_PACED, &paced, err) < 0)
 		return -1;
+	r.parked_turns = waiting + paced;
 	*ret = r;
 	return 0;
 }

@@ -37,6 +37,7 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_BOT_START] = "UPDATE bots SET status = 'running', running_turn = ?2, head = ?3"
 			  " WHERE id = ?1",
 	[SQL_BOT_FINISH] = "UPDATE bots SET status = ?2, running_turn = NULL WHERE id = ?1",
+	[SQL_BOT_STATUS] = "UPDATE bots SET status = ?2 WHERE id = ?1",
 	[SQL_BOT_HEAD] = "SELECT head FROM bots WHERE id = ?1",
 	[SQL_BOT_SET_HEAD] = "UPDATE bots SET head = ?2 WHERE id = ?1",
 	[SQL_BOT_USAGE] = "UPDATE bots SET tokens_used = tokens_used + ?2 + ?3,"
@@ -71,6 +72,16 @@ const char *const store_sql[SQL_COUNT] = {
 			  " JOIN bots b ON b.id = t.bot WHERE t.bot = ?1 AND t.id > ?2"
 			  " ORDER BY t.id LIMIT ?3",
 	[SQL_TURN_LAST_MESSAGE] = "SELECT last_message FROM turns WHERE id = ?1 AND bot = ?2",
+	[SQL_TURN_PARK] = "UPDATE turns SET status = ?2, waiting = ?3, resume_ms = ?4"
+			  " WHERE id = ?1",
+	[SQL_TURN_WAITING] = "SELECT b.name, t.waiting FROM turns t JOIN bots b ON b.id = t.bot"
+			     " WHERE t.id = ?1 AND t.bot = ?2",
+	[SQL_TURN_RESUME] = "UPDATE turns SET status = 'running', waiting = NULL,"
+			    " resume_ms = NULL, paced_ms = paced_ms + ?2 WHERE id = ?1",
+	[SQL_TURNS_WAITING] = "SELECT id, bot FROM turns WHERE status = 'waiting' AND id > ?1"
+			      " ORDER BY id LIMIT ?2",
+	[SQL_TURNS_PACED] = "SELECT id, bot FROM turns WHERE status = 'paced' AND id > ?1"
+			    " ORDER BY id LIMIT ?2",
 	[SQL_TURNS_RUNNING] = "SELECT id, bot FROM turns WHERE status = 'running' AND id > ?1"
 			      " ORDER BY id LIMIT ?2",
 	[SQL_TURNS_READY_COUNT] = "SELECT count(*) FROM turns WHERE status = 'ready' AND id > 0",
@@ -87,19 +98,24 @@ const char *const store_sql[SQL_COUNT] = {
 			   " WHERE n.id = ?1",
 
 	[SQL_CALL_INSERT] = "INSERT INTO tools (turn, call_id, name, status, node, request,"
-			    " announced_ms, gates, arguments_cut, arguments)"
-			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9)"
+			    " announced_ms, gates, arguments_cut, arguments, judged)"
+			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 			    " ON CONFLICT DO NOTHING",
 	[SQL_CALL_GET] = "SELECT id, name, status, node, request, arguments_cut, arguments"
 			 " FROM tools WHERE turn = ?1 AND call_id = ?2"
 			 " ORDER BY id DESC LIMIT 1",
 	[SQL_CALL_ANNOUNCE] = "UPDATE tools SET request = ?2, announced_ms = ?3, gates = ?4,"
-			      " verdicts = NULL WHERE id = ?1",
+			      " judged = ?5, verdicts = NULL WHERE id = ?1",
 	[SQL_CALL_START] = "UPDATE tools SET status = 'executing', verdicts = ?2 WHERE id = ?1",
 	[SQL_CALL_FINISH] = "UPDATE tools SET status = 'completed', result = ?2,"
 			    " verdicts = coalesce(?3, verdicts) WHERE id = ?1",
 	[SQL_CALLS_OPEN] = "SELECT call_id, status FROM tools WHERE turn = ?1"
 			   " AND status <> 'completed' ORDER BY id",
+	[SQL_CALLS_ROUND] = "SELECT t.call_id, t.name, t.status, t.node, t.request,"
+			    " t.announced_ms, t.gates, t.judged, t.verdicts, n.item"
+			    " FROM tools t JOIN nodes n ON n.id = t.node"
+			    " WHERE t.turn = ?1 AND t.status <> 'completed' ORDER BY t.id",
+	[SQL_CALL_DECIDED] = "UPDATE tools SET verdicts = ?2 WHERE id = ?1",
 
 	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
 	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"

@@ -110,7 +110,7 @@ static void on_idle(void *arg)
 
 void daemon_look_idle(struct daemon *d)
 {
-	bool idle = d->session_count == 0 && d->sched.active == 0;
+	bool idle = d->session_count == 0 && d->sched.active == 0 && d->parks.wakeful == 0;
 
 	if (d->draining) {
 		if (!d->closing && d->sched.active == 0)
@@ -147,6 +147,7 @@ static int open_store(struct daemon *d, struct store_recovery *recovery, struct 
 		.clock = d->clock,
 		.published = publish_event,
 		.interrupted = setup_sweep,
+		.parked = parked_found,
 		.arg = d};
 
 	if (setup_store_folder(d->o->store, err) < 0)
@@ -192,7 +193,8 @@ static int start(struct daemon *d, struct error *err)
 	log_event(LOG_INFO, "daemon.ready", LOG_I64("pid", getpid()),
 		LOG_I64("interrupted_turns", recovery.interrupted_turns),
 		LOG_I64("unknown_calls", recovery.unknown_calls),
-		LOG_I64("ready_turns", recovery.ready_turns));
+		LOG_I64("ready_turns", recovery.ready_turns),
+		LOG_I64("parked_turns", recovery.parked_turns));
 	d->sched.ready = recovery.ready_turns > 0;
 	schedule_kick(d);
 	daemon_look_idle(d);
@@ -226,6 +228,7 @@ static void release(struct daemon *d)
 		loop_signal_free(d->sigint);
 	schedule_release(d);
 	providers_free(d->providers);
+	parks_release(&d->parks);
 	waiters_release(&d->waiters);
 	publisher_release(&d->pub);
 	table_free(d->live);
@@ -265,6 +268,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	list_init(&d.sessions);
 	publisher_init(&d.pub);
 	waiters_init(&d.waiters);
+	parks_init(&d.parks);
 	schedule_init(&d, o->max_active, o->max_processes);
 	d.providers = providers_new(d.loop);
 	rc = start(&d, err);

@@ -9,6 +9,7 @@
 #include "agent/io/listen.h"
 #include "agent/io/provider.h"
 #include "agent/io/store.h"
+#include "agent/serve/park.h"
 #include "agent/serve/publish.h"
 #include "agent/serve/schedule.h"
 #include "agent/serve/wait.h"
@@ -54,6 +55,7 @@ struct daemon {
 	struct publisher pub;
 	struct schedule sched;
 	struct waiters waiters;
+	struct parks parks;
 	struct table *live; /* name of a bot → struct live_turn */
 	struct loop_timer *exit_timer, *idle_timer;
 	struct loop_signal *sigterm, *sigint;

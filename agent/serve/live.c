@@ -31,6 +31,7 @@ static void do_nothing(struct live_turn *t)
 
 static void (*const actions[])(struct live_turn *t) = {
 	[DO_NOTHING] = do_nothing,
+	[LOOK_ROUND] = live_boundary,
 	[READ_CONTEXT] = live_read_context,
 	[ASK_MODEL] = live_ask_model,
 	[STOP_MODEL] = stop_model,
@@ -44,7 +45,9 @@ static void (*const actions[])(struct live_turn *t) = {
 	[STOP_TOOL] = live_stop_tool,
 	[COMMIT_RESULT] = live_commit_result,
 	[COMMIT_UNRUN] = live_commit_unrun,
+	[COMMIT_PARK] = live_commit_park,
 	[COMMIT_FINISH] = live_commit_finish,
+	[LEAVE] = live_leave,
 	[LET_GO] = let_go,
 };
 
@@ -199,17 +202,11 @@ static void keep_bot(struct live_turn *t, const struct bot *b)
 	keep_gates(t, set);
 }
 
-void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot)
+struct live_turn *live_new(struct daemon *d, const struct store_turn *info, const struct bot *bot)
 {
-	struct live_turn *t;
+	struct live_turn *t = xcalloc(1, sizeof(*t));
 
-	if (!d->store) { /* heard after the end: the next daemon finds it interrupted */
-		schedule_unreserve(d);
-		return;
-	}
-	t = xcalloc(1, sizeof(*t));
 	t->d = d;
-	t->state = TURN_LOADING;
 	keep_bot(t, bot);
 	t->info = *info;
 	t->info.bot_name = t->bot.name;
@@ -223,8 +220,21 @@ void live_start(struct daemon *d, const struct store_turn *info, const struct bo
 	t->timer = loop_timer_new(d->loop, on_timer, t);
 	list_init(&t->in_process_queue);
 	must(!table_set(d->live, t->bot.name, t));
+	return t;
+}
+
+void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot)
+{
+	struct live_turn *t;
+
+	if (!d->store) { /* heard after the end: the next daemon finds it interrupted */
+		schedule_unreserve(d);
+		return;
+	}
+	t = live_new(d, info, bot);
+	t->state = TURN_BOUNDARY;
 	log_event(LOG_INFO, "turn.started", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
-	live_read_context(t);
+	live_boundary(t);
 	if (d->closing)
 		live_stop(t, "daemon_shutdown");
 }
@@ -304,6 +314,15 @@ static void turn_free(void *arg)
 	free(t);
 }
 
+void live_release(struct live_turn *t)
+{
+	must(table_remove(t->d->live, t->bot.name) == t);
+	loop_timer_stop(t->timer);
+	if (t->reads_pending == 0)
+		loop_defer(t->d->loop, turn_free, t);
+	schedule_unreserve(t->d);
+}
+
 static void let_go(struct live_turn *t)
 {
 	struct daemon *d = t->d;
@@ -311,13 +330,9 @@ static void let_go(struct live_turn *t)
 	log_event(LOG_INFO, "turn.done", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id),
 		LOG_CSTR("status", turn_status_names[t->finish.status]),
 		LOG_I64("rounds", t->rounds));
-	must(table_remove(d->live, t->bot.name) == t);
-	loop_timer_stop(t->timer);
 	waiters_notify(d, t->info.id);
 	d->sched.ready = d->sched.ready || t->finished.next_ready;
-	if (t->reads_pending == 0)
-		loop_defer(d->loop, turn_free, t);
-	schedule_unreserve(d);
+	live_release(t);
 	schedule_kick(d);
 }
 

@@ -13,7 +13,7 @@
 #include "agent/core/turn.h"
 #include "agent/core/verdict.h"
 #include "agent/io/provider.h"
-#include "agent/io/store.h"
+#include "agent/io/store_park.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
 #include "loop/loop.h"
@@ -78,13 +78,21 @@ struct live_turn {
 	bool last_failed; /* the call just recorded was denied, failed or exited non-zero */
 	struct store_finish finish;
 	struct store_finished finished;
-	enum turn_status final;
-	struct error fault; /* of a failed turn */
+	struct store_park park; /* what it parks for, or was parked for */
+	int64_t park_offset_ms; /* what real time is ahead for park.deadline_ms: see serve/park.h */
+	struct error fault;     /* of a failed turn */
 	struct str fault_code;
 };
 
 /* A turn that the store has just started. Copies what it keeps. Its slot is already reserved. */
 void live_start(struct daemon *d, const struct store_turn *info, const struct bot *bot);
+/* A parked turn that the store has just put back to running. Its slot is already reserved. cause:
+ * somebody asked to stop it meanwhile, or NULL. */
+void live_resume(
+	struct daemon *d, const struct store_round *r, int64_t offset_ms, const char *cause);
+/* The provider holds all calls until then: the turn parks and holds nothing (spec 8.4). For the
+ * model's callbacks, which have no call under way any more then. */
+void live_park_paced(struct live_turn *t, int64_t until_mono_ms);
 /* NULL when that bot has no live turn. */
 struct live_turn *live_find(struct daemon *d, struct str bot);
 /* Ends it as interrupted with this cause (a literal); the first cause wins. */
@@ -107,7 +115,13 @@ void live_process_granted(struct live_turn *t);
 void live_abandon(struct live_turn *t);
 void live_free(struct live_turn *t);
 
-/* Parts of the driver in files of their own (live_calls.c, live_model.c). */
+/* Parts of the driver in files of their own (live_calls.c, live_model.c, live_park.c). */
+struct live_turn *live_new(struct daemon *d, const struct store_turn *info, const struct bot *bot);
+/* It is over here: what it held goes back. */
+void live_release(struct live_turn *t);
+void live_boundary(struct live_turn *t);
+void live_commit_park(struct live_turn *t);
+void live_leave(struct live_turn *t);
 void live_step(struct live_turn *t, enum turn_event e);
 void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, struct error *),
 	void (*done)(struct live_turn *));

@@ -232,14 +232,12 @@ static void model_failed(void *arg, const struct provider_failure *f)
 	fail_model(arg, &f->err);
 }
 
-/* No provider paces yet. */
 static void model_paced(void *arg, int64_t until_mono_ms)
 {
-	struct error err = ERROR_INIT;
+	struct live_turn *t = arg;
 
-	(void)until_mono_ms;
-	(void)error_set(&err, &PROVIDER_STREAM_FAILED, "the provider asked to wait");
-	fail_model(arg, &err);
+	t->call = NULL;
+	live_park_paced(t, until_mono_ms);
 }
 
 static void offer_tools(struct live_turn *t)

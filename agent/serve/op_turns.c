@@ -281,6 +281,18 @@ static bool interrupt_live(struct request *r)
 	return true;
 }
 
+/* True: the turn is parked; it is ended, and the request answered behind that. */
+static bool interrupt_parked(struct request *r)
+{
+	const struct turn_args *args = r->args;
+	struct parked *p = parked_find(r->d, args->bot);
+
+	if (!p || ((r->seen & 2) != 0 && p->turn != args->turn))
+		return false;
+	parked_stop(p, "cancelled", r);
+	return true;
+}
+
 static void cancel_done(void *arg, int rc, const struct error *err)
 {
 	struct request *r = arg;
@@ -290,7 +302,7 @@ static void cancel_done(void *arg, int rc, const struct error *err)
 
 	if (rc < 0) {
 		/* one that was waiting to start may have started since the request came */
-		if (!interrupt_live(r))
+		if (!interrupt_live(r) && !interrupt_parked(r))
 			request_fail(r, err);
 		return;
 	}
@@ -305,7 +317,7 @@ static void op_interrupt(struct request *r, const void *raw)
 
 	if (bot_check_name(args->bot, "bot", &err) < 0)
 		request_fail(r, &err);
-	else if (!interrupt_live(r))
+	else if (!interrupt_live(r) && !interrupt_parked(r))
 		store_write(r->d->store, run_cancel_queued, cancel_done, r);
 }
 

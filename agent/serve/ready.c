@@ -134,6 +134,8 @@ void stats_open(struct daemon *d, struct json_out *j, const char *name)
 	json_put_i64(j, "sessions", (int64_t)d->session_count);
 	json_put_i64(j, "active_turns", s->active);
 	json_put_i64(j, "active_limit", s->active_max);
+	json_put_i64(j, "waiting_turns", d->parks.waiting);
+	json_put_i64(j, "paced_turns", d->parks.paced);
 	json_put_i64(j, "approval_requests", pending_approvals(d));
 	json_put_i64(j, "running_processes", s->processes);
 	json_put_i64(j, "queued_processes", s->process_queued);

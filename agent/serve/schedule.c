@@ -84,10 +84,13 @@ static void start_done(void *arg, int rc, const struct error *err)
 		loop_timer_set(d->sched.retry, RETRY_MS);
 }
 
+/* Parked turns that go on come before those that have not begun. */
 void schedule_kick(struct daemon *d)
 {
 	struct start *s;
 
+	while (parks_want(d) && schedule_reserve(d))
+		parks_start_next(d);
 	if (!d->sched.ready || d->sched.starting || !schedule_reserve(d))
 		return;
 	d->sched.starting = true;

@@ -163,7 +163,8 @@ static inline void served_open(struct served *s, const char *script)
 	struct error err = ERROR_INIT;
 	struct store_recovery recovery;
 	_cleanup_(mem) char *path = NULL, *spec = NULL;
-	struct store_options store = {.published = publish_event, .arg = &s->d};
+	struct store_options store = {
+		.published = publish_event, .parked = parked_found, .arg = &s->d};
 	struct sandbox_host host = {.socket = "/daemon.sock", .bot_sockets = "/daemon.sock.d"};
 	_cleanup_(fd) int fd = -1;
 	int ends[2];
@@ -181,6 +182,7 @@ static inline void served_open(struct served *s, const char *script)
 	list_init(&s->d.sessions);
 	publisher_init(&s->d.pub);
 	waiters_init(&s->d.waiters);
+	parks_init(&s->d.parks);
 	schedule_init(&s->d, 4, 4);
 	s->d.providers = providers_new(s->d.loop);
 	assert_ok(providers_add(s->d.providers, str_from(spec), &err), &err);
@@ -217,6 +219,7 @@ static inline void served_close(struct served *s)
 	loop_timer_free(s->tick);
 	schedule_release(&s->d);
 	providers_free(s->d.providers);
+	parks_release(&s->d.parks);
 	waiters_release(&s->d.waiters);
 	publisher_release(&s->d.pub);
 	table_free(s->d.live);
