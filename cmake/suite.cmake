@@ -64,6 +64,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
 set(SUITE_MINIMUM_libuv 1.44.2)
 set(SUITE_MINIMUM_sqlite3 3.40.1)
 set(SUITE_MINIMUM_libseccomp 2.5.4)
+set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_cmocka 1.1.5)
 set(SUITE_MINIMUM_jansson 2.14)
 

@@ -19,7 +19,7 @@ enum { NAME_TRIES = 16 /* ours: with 40 million names one is free long before */
 
 const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 	CLI_OPT_TEXT(struct newbot_options, tools, "tools", "TOOL,TOOL…",
-		"its tools (shell,read,write,edit,apply_patch)"),
+		"its tools (shell,read,write,edit,apply_patch,view_image)"),
 	CLI_OPT_TEXT(struct newbot_options, instructions, "instructions", "TEXT",
 		"its instructions, instead of a short text about careful work"),
 	CLI_OPT_TEXT(struct newbot_options, instructions_file, "instructions-file", "FILE",
@@ -47,7 +47,8 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 		"whose calls wait for a verdict (shell,write,edit,apply_patch)"),
 };
 
-static const char *const default_tools[] = {"shell", "read", "write", "edit", "apply_patch"};
+static const char *const default_tools[] = {
+	"shell", "read", "write", "edit", "apply_patch", "view_image"};
 
 static const char default_instructions[] = "You work for a person, in a folder of their computer, "
 					   "with the tools you are given. Look before "

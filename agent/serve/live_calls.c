@@ -311,14 +311,20 @@ static void release_process(struct live_turn *t)
 	}
 }
 
-static void set_result(struct live_turn *t, struct str output, bool failed)
+static void set_result_with(struct live_turn *t, struct str output, bool failed,
+	const struct item_picture *pictures, size_t picture_count)
 {
 	const struct live_call *c = &t->calls[t->at];
 
 	t->last_failed = failed;
 	t->result = (struct store_result){.call_id = c->call_id,
-		.item = item_result(
-			&t->round, item_family(t->bot.family), c->call_id, output, NULL, 0)};
+		.item = item_result(&t->round, item_family(t->bot.family), c->call_id, output,
+			pictures, picture_count)};
+}
+
+static void set_result(struct live_turn *t, struct str output, bool failed)
+{
+	set_result_with(t, output, failed, NULL, 0);
 }
 
 static void tool_finished(void *arg, const struct tool_result *r)
@@ -327,7 +333,7 @@ static void tool_finished(void *arg, const struct tool_result *r)
 	struct store_artifact *kept = arena_alloc(
 		&t->round, (r->artifact_count + 1) * sizeof(*kept));
 
-	set_result(t, r->output, r->failed);
+	set_result_with(t, r->output, r->failed, r->pictures, r->picture_count);
 	t->result.cancelled = r->cancelled;
 	for (size_t i = 0; i < r->artifact_count; i++) {
 		struct str bytes = r->artifacts[i].bytes;

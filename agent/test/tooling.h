@@ -25,8 +25,9 @@ struct rig {
 	/* Of the last call. */
 	struct str output;
 	struct tool_judgement judgement;
-	struct error err;    /* why it was refused before it ran; the output says so too */
-	struct str artifact; /* the first one's bytes */
+	struct error err;            /* why it was refused before it ran; the output says so too */
+	struct str artifact;         /* the first one's bytes */
+	struct item_picture picture; /* the first one */
 	bool failed, cancelled;
 	int dones;
 	struct tool_run *run;
@@ -117,6 +118,13 @@ static inline void rig_done(void *arg, const struct tool_result *result)
 	r->output = rig_copy(r, result->output);
 	r->failed = result->failed;
 	r->cancelled = result->cancelled;
+	r->picture = (struct item_picture){
+		{NULL, 0},
+                {NULL, 0}
+        };
+	if (result->picture_count > 0)
+		r->picture = (struct item_picture){rig_copy(r, result->pictures[0].media_type),
+			rig_copy(r, result->pictures[0].base64)};
 	if (result->artifact_count > 0)
 		r->artifact = rig_copy(r, result->artifacts[0].bytes);
 	loop_stop(r->loop);

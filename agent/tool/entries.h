@@ -10,6 +10,7 @@ extern const struct tool tool_read;
 extern const struct tool tool_write;
 extern const struct tool tool_edit;
 extern const struct tool tool_apply_patch;
+extern const struct tool tool_view_image;
 extern const struct tool tool_echo;
 
 #endif

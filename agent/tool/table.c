@@ -9,6 +9,7 @@ const struct tool *const tool_table[] = {
 	&tool_write,
 	&tool_edit,
 	&tool_apply_patch,
+	&tool_view_image,
 	&tool_echo,
 	NULL,
 };

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/core/bot.h"
+#include "agent/core/item.h"
 #include "error/error.h"
 #include "guard/guard.h"
 #include "json/json.h"
@@ -89,6 +90,8 @@ struct tool_result {
 	bool cancelled;
 	struct tool_artifact artifacts[2];
 	size_t artifact_count;
+	const struct item_picture *pictures; /* that go to the model beside the text */
+	size_t picture_count;
 };
 typedef void (*tool_done)(void *arg, const struct tool_result *r);
 
