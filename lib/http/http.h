@@ -32,14 +32,14 @@ struct http_header {
 };
 enum http_framing { HTTP_NO_BODY, HTTP_LENGTH, HTTP_CHUNKED, HTTP_UNTIL_END };
 
-/* A message's head; lives in its reader until the next message's begins. */
+/* A message's head; lives in its reader until the next message's begins or it is forgotten. */
 struct http_head {
 	struct str method, target; /* of a request */
 	int status;                /* of a response: 100 to 599 */
 	struct str reason;
 	int minor; /* HTTP/1.minor: 0 or 1 */
-	struct http_header headers[HTTP_HEADERS_MAX];
-	size_t header_count;
+	struct http_header *headers;
+	size_t header_count; /* at most HTTP_HEADERS_MAX */
 	enum http_framing framing;
 	uint64_t length; /* HTTP_LENGTH */
 	bool keep_alive; /* another message may follow on this connection */
@@ -63,7 +63,11 @@ struct str http_media_type(struct str content_type, char out[64]);
  * HTTP_MORE: all of `in` was taken, more is needed. HTTP_HEAD: http_reader_head is whole.
  * HTTP_BODY: *ret_body is a part of the body, within `in`. HTTP_END: the message is over; what is
  * left in `in` belongs to the next one. -1: err; the reader is of no more use. 1xx responses but
- * 101 are read over. After an upgrade's head comes HTTP_END at once, and the rest of `in` is raw.
+ * 101 are read over, and so are trailers and what extends a chunk's size. After an upgrade's head
+ * comes HTTP_END at once, and the rest of `in` is raw: HTTP_MORE from then on, nothing taken.
+ *
+ * How the bytes are cut into calls changes nothing but where HTTP_BODY's parts begin and end. A
+ * body is never copied. keep_alive is only said: who reads on after the last message reads on.
  */
 enum http_event { HTTP_MORE, HTTP_HEAD, HTTP_BODY, HTTP_END };
 struct http_reader;
@@ -76,13 +80,20 @@ void http_reader_expect(struct http_reader *r, const char *method);
 int http_read(struct http_reader *r, struct str *in, struct str *ret_body, struct error *err);
 /* The peer ended: HTTP_END for a body that ends so, HTTP_MORE between messages, -1 HTTP_CUT. */
 int http_read_end(struct http_reader *r, struct error *err);
+/* NULL before the first. */
 const struct http_head *http_reader_head(const struct http_reader *r);
+/* Gives the head's memory back (head and headers, up to 70 KiB), as while a long body is read or
+ * the connection waits for its next request: http_reader_head is NULL until the next one. */
+void http_reader_forget_head(struct http_reader *r);
 /* Whether no byte of a next message has been read. */
 bool http_reader_idle(const struct http_reader *r);
 
 /*
- * Writing. http_put_header refuses (-1, HTTP_INVALID) a name that is no token and a value with a
- * control character; nothing is written then. A head is the start line, its headers, http_put_end.
+ * Writing. http_put_request refuses (-1, HTTP_INVALID) what the reader would: a method that is no
+ * token, a target with a blank, a '#' or a byte past ASCII, or of none of the four forms;
+ * http_put_header a name that is no token and a value with a control character. HTTP_LIMIT: a
+ * request line too long, or `to` is full. Nothing is written then. A head is the start line, its
+ * headers, http_put_end.
  */
 int http_put_request(struct buf *to, const char *method, struct str target, struct error *err);
 void http_put_response(struct buf *to, int status); /* the reason by the status */
