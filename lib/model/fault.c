@@ -122,6 +122,22 @@ enum model_fault fault_of_code(struct str code)
 	return MODEL_FAULT_OTHER;
 }
 
+struct str fault_code(enum model_fault fault, struct str name)
+{
+	static const struct str common[] = {
+		[MODEL_FAULT_OTHER] = {"unknown_error",           13},
+		[MODEL_FAULT_RATE] = {"rate_limit_exceeded",     19},
+		[MODEL_FAULT_OVERLOADED] = {"server_is_overloaded",    20},
+		[MODEL_FAULT_QUOTA] = {"insufficient_quota",      18},
+		[MODEL_FAULT_CONTEXT] = {"context_length_exceeded", 23},
+		[MODEL_FAULT_REQUEST] = {"invalid_request_error",   21},
+		[MODEL_FAULT_AUTH] = {"invalid_api_key",         15},
+		[MODEL_FAULT_NOT_FOUND] = {"not_found",               9 },
+	};
+
+	return name.len > 0 && fault_of_code(name) == fault ? name : common[fault];
+}
+
 static enum model_fault fault_of_status(int status)
 {
 	switch (status) {

@@ -144,4 +144,11 @@ void fault_read(const struct json *root, int status, struct fault *ret);
 /* What a code means; MODEL_FAULT_OTHER when it is none that is known. */
 enum model_fault fault_of_code(struct str code);
 
+/* What is said of a fault: the provider's own code when it means this, else a common one. */
+struct str fault_code(enum model_fault fault, struct str name);
+
+/* JSON from outside as a member or item, on one line: line ends between its tokens become blanks,
+ * since items are put where a line is a message. */
+void put_raw_line(struct json_out *j, const char *name, struct str text);
+
 #endif

@@ -171,21 +171,19 @@ static void put_input(struct json_out *j, struct arena *a, struct str text)
 
 	if (json_parse(a, text, &input, NULL) == 0 && input->type == JSON_OBJECT &&
 		depth_of(input) <= INPUT_DEPTH_MAX)
-		json_put_raw(j, "input", text);
+		put_raw_line(j, "input", text);
 	else
 		json_put_raw(j, "input", STR("{}"));
 }
 
 static void put_citations(struct json_out *j, const struct json *began, struct str more)
 {
-	bool some = more.len > 0;
-
 	json_open_key(j, "citations", '[');
 	if (began && began->type == JSON_ARRAY) {
 		json_for_each (citation, began)
 			json_put(j, NULL, citation);
 	}
-	if (some)
+	if (more.len > 0)
 		json_put_raw(j, NULL, more);
 	json_close(j, ']');
 }

@@ -159,6 +159,19 @@ static int turn_message(
 	return block_ready(d, after, err);
 }
 
+/* The first part shows what a message is. */
+static int part_added(struct model_decoder *d, const struct json *root, struct error *err)
+{
+	const struct str type = json_str(json_get(json_get(root, "part"), "type"));
+	struct block *b = block_of_event(d, root);
+
+	if (!b || b->ready || b->sort != MODEL_TEXT)
+		return 0;
+	if (str_is(type, "output_text"))
+		return turn_message(d, &b, MODEL_TEXT, err);
+	return str_is(type, "refusal") ? turn_message(d, &b, MODEL_REFUSAL, err) : 0;
+}
+
 static int words_delta(
 	struct model_decoder *d, enum model_block sort, const struct json *root, struct error *err)
 {
@@ -558,6 +571,7 @@ static int responses_event(
 		{"response.reasoning_text.delta",          reasoning_delta},
 		{"response.refusal.delta",                 refusal_delta  },
 		{"response.function_call_arguments.done",  arguments_done },
+		{"response.content_part.added",            part_added     },
 		{"response.output_item.added",             item_added     },
 		{"response.output_item.done",              item_done      },
 		{"response.created",                       take_created   },

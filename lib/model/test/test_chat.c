@@ -4,7 +4,7 @@
 
 #define CHUNK(delta)                                                                               \
 	"data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":" delta "}]}"    \
-											  "\n\n"
+	"\n\n"
 #define END "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
 /* The id is made up, the same one each time; the name and the arguments are not. */
