@@ -268,6 +268,9 @@ void bot_write_record(struct json_out *j, const char *name, const struct bot *b,
 	bot_write_strings(j, "tools", &b->set.tools);
 	json_put_str(j, "created_by", b->created_by);
 	write_id(j, "created_by_id", b->created_by_id);
+	write_id(j, "note", b->note);
+	write_id(j, "compaction", b->compaction);
+	write_id(j, "elision", b->elision);
 	write_confinement(j, &b->set);
 	json_open_key(j, "limits", '{');
 	json_put_i64(j, "approval_hold_ms", b->set.approval_hold_ms);

@@ -13,6 +13,9 @@ enum turn_state {
 	TURN_RESUMING,   /* back from a park: where it goes on is known within the same step */
 	TURN_BOUNDARY,   /* between two rounds: committing the steers that are taken up */
 	TURN_LOADING,    /* reading the context from the store */
+	TURN_SHAPING,    /* committing where the window begins, or what of it goes as stubs */
+	TURN_SUMMING_UP, /* a model is summarising what is old */
+	TURN_COMPACTING, /* committing the summary, or what it cost */
 	TURN_MODEL,      /* the model is answering */
 	TURN_APPENDING,  /* committing the reply and the planned calls */
 	TURN_DECIDING,   /* what becomes of the current call */
@@ -34,6 +37,9 @@ enum turn_event {
 	EV_RESUMED_WAIT, /* a call that only waits had started before the park */
 	EV_CONTEXT_READ,
 	EV_CONTEXT_FAILED,
+	EV_CONTEXT_GREW, /* the window must begin later, or results go as stubs */
+	EV_COMPACT_DUE,
+	EV_SUMMED_UP,     /* or not: what it cost is to be recorded */
 	EV_LIMIT_REACHED, /* rounds or budget: no further model call */
 	EV_REPLY_CALLS,   /* the model wants tools */
 	EV_REPLY_FINAL,   /* the model is done */
@@ -62,6 +68,9 @@ enum turn_action {
 	DO_NOTHING,
 	LOOK_ROUND, /* what is due between two rounds */
 	READ_CONTEXT,
+	COMMIT_WINDOW,
+	ASK_SUMMARY,
+	COMMIT_SUMMARY,
 	ASK_MODEL,
 	STOP_MODEL, /* and then COMMIT_FINISH */
 	COMMIT_APPEND,

@@ -36,6 +36,10 @@ struct provider_request {
 	struct str summary, note, omitted;
 	const struct str *items; /* the context, oldest first, in the family's encoding */
 	size_t item_count;
+	/* The whole conversation as it was said, where the items are not that; only for a family
+	 * that goes by_place. */
+	const struct str *whole;
+	size_t whole_count;
 	struct str reasoning;      /* low … max, or absent */
 	int64_t max_output_tokens; /* 0: the model's limit */
 	int64_t cache_hours;       /* 0: the provider keeps the prompt five minutes */
@@ -96,6 +100,10 @@ struct provider_family {
 	int (*start)(void *state, const struct provider_request *r,
 		const struct provider_callbacks *cb, void *arg, void **ret_call, struct error *err);
 	void (*cancel)(void *call); /* no callback afterwards; frees */
+	/* start() copies or encodes what it needs of summary, note, omitted, items and whole: they
+	 * may be let go when it returns, long before the reply is there. */
+	bool copies;
+	bool by_place; /* a script: it has to see the whole conversation to find its place */
 };
 extern const struct provider_family provider_rehearsal;
 

@@ -30,7 +30,7 @@ struct state {
 struct call {
 	struct state *state;
 	struct loop_timer *timer;
-	const struct provider_request *request;
+	int64_t input_tokens;
 	const struct provider_callbacks *cb;
 	void *arg;
 	struct arena arena;
@@ -122,7 +122,7 @@ static int64_t tokens(size_t bytes)
 
 static int64_t input_tokens(const struct provider_request *r)
 {
-	size_t bytes = r->instructions.len;
+	size_t bytes = r->instructions.len + r->summary.len + r->note.len + r->omitted.len;
 
 	for (size_t i = 0; i < r->tool_count; i++)
 		bytes += strlen(r->tools[i].name) + strlen(r->tools[i].description) +
@@ -144,7 +144,7 @@ static void finish(struct call *c)
 			&c->arena, (r->call_count + 1) * sizeof(size_t)), /* all 0 */
 		.call_count = r->call_count,
 		.text = r->say,
-		.usage = {.input_tokens = input_tokens(c->request),
+		.usage = {.input_tokens = c->input_tokens,
 			  .output_tokens = tokens(item.len),
 			  .cache_write_tokens = -1,
 			  .cache_write_1h_tokens = -1},
@@ -206,13 +206,16 @@ static int rehearsal_start(void *state, const struct provider_request *r,
 {
 	struct state *s = state;
 	struct call *c = xcalloc(1, sizeof(*c));
+	/* What was left out or summarised was said all the same: the script goes on behind it. */
+	const struct str *said = r->whole ? r->whole : r->items;
+	size_t count = r->whole ? r->whole_count : r->item_count;
 
-	if (rehearsal_next(s->script, &c->arena, r->items, r->item_count, &c->reply, err) < 0) {
+	if (rehearsal_next(s->script, &c->arena, said, count, &c->reply, err) < 0) {
 		call_free(c);
 		return -1;
 	}
 	c->state = s;
-	c->request = r;
+	c->input_tokens = input_tokens(r);
 	c->cb = cb;
 	c->arg = arg;
 	c->timer = loop_timer_new(s->loop, step, c);
@@ -233,4 +236,6 @@ const struct provider_family provider_rehearsal = {
 	.close = rehearsal_close,
 	.start = rehearsal_start,
 	.cancel = rehearsal_cancel,
+	.copies = true,
+	.by_place = true,
 };

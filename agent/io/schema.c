@@ -168,32 +168,43 @@ static const char version_2[] =
 	"CREATE INDEX processes_turn ON processes (turn, id);"
 	"CREATE INDEX processes_running ON processes (id) WHERE status = 'running';"
 
-	/* Views of a conversation, versioned: each holds from its node on, until the next. */
+	/* Views of a conversation, versioned: each holds from its node on, until the next, and
+	 * lives as long as its node, which a fork may share. */
 	"CREATE TABLE notes ("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
-	" bot INTEGER NOT NULL REFERENCES bots (id),"
-	" node INTEGER NOT NULL,"
+	" node INTEGER NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,"
 	" previous INTEGER,"
 	" text TEXT NOT NULL"
 	") STRICT;"
-	"CREATE INDEX notes_bot ON notes (bot, id);"
+	"CREATE INDEX notes_node ON notes (node);"
 	"CREATE TABLE compactions ("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
-	" bot INTEGER NOT NULL REFERENCES bots (id),"
-	" node INTEGER NOT NULL,"
+	" node INTEGER NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,"
 	" previous INTEGER,"
 	" coverage INTEGER NOT NULL," /* node: the last that the summary stands for */
 	" text TEXT NOT NULL"
 	") STRICT;"
-	"CREATE INDEX compactions_bot ON compactions (bot, id);"
+	"CREATE INDEX compactions_node ON compactions (node);"
 	"CREATE TABLE elisions ("
 	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
-	" bot INTEGER NOT NULL REFERENCES bots (id),"
-	" node INTEGER NOT NULL,"
+	" node INTEGER NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,"
 	" previous INTEGER,"
 	" floor INTEGER NOT NULL" /* node: results up to it go as stubs */
 	") STRICT;"
-	"CREATE INDEX elisions_bot ON elisions (bot, id);";
+	"CREATE INDEX elisions_node ON elisions (node);"
+	/* What stands for a result below a bot's floor: one for every lineage the node is in. */
+	"CREATE TABLE stubs ("
+	" node INTEGER PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,"
+	" bytes INTEGER NOT NULL," /* of the item */
+	" item TEXT NOT NULL"
+	") STRICT;"
+	/* What a bot's request says of the turns before the window that begins with `start`. */
+	"CREATE TABLE omissions ("
+	" bot INTEGER PRIMARY KEY REFERENCES bots (id) ON DELETE CASCADE,"
+	" start INTEGER NOT NULL," /* node */
+	" turns INTEGER NOT NULL,"
+	" text TEXT NOT NULL"
+	") STRICT;";
 
 static const char *const migrations[] = {version_1, version_2};
 

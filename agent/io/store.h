@@ -266,6 +266,7 @@ struct store_result {
 	size_t verdict_count;
 	bool denied, cancelled, outcome_unknown;
 	struct str note; /* short, for the event: may be absent */
+	struct str pin;  /* becomes the bot's note from this result on; absent: the note stays */
 };
 /* The result node, artifacts, call `completed`; event `tool_completed`. */
 int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_result *r,
@@ -324,11 +325,6 @@ int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_n
  * item they are read while they stay within HISTORY_ITEMS_MAX_BYTES; the others are left absent. */
 int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
 	struct arena *a, struct store_node **ret, struct error *err);
-/* The context of the next model call: the newest whole turns of the lineage that fit, oldest first.
- * When not all fit, older turns are left out in steps of a quarter of the budget, so that
- * consecutive calls begin alike. STORE_CONTEXT_LIMIT when the newest turn alone does not fit. */
-int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items,
-	struct arena *a, struct store_node **ret, size_t *ret_count, struct error *err);
 int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
 	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err);
 

@@ -528,6 +528,7 @@ int store_call_complete(struct store_tx *tx, struct store_line *l, const struct 
 	db_bind_i64(s, 2, node);
 	db_bind_str(s, 3, decided);
 	if (db_run(s, err) < 0 || insert_artifacts(tx, l->at.turn, r, err) < 0 ||
+		(r->pin.p && store_note_set(tx, l->at.bot, node, r->pin, err) < 0) ||
 		record_completed(tx, &l->at, r, node, err) < 0)
 		return -1;
 	*ret_node = node;

@@ -7,7 +7,6 @@
 
 const struct error_kind STORE_NODE_NOT_FOUND = {"node_not_in_history", ERROR_CLASS_NOT_FOUND};
 const struct error_kind STORE_ARTIFACT_NOT_FOUND = {"artifact_not_found", ERROR_CLASS_NOT_FOUND};
-const struct error_kind STORE_CONTEXT_LIMIT = {"context_limit", ERROR_CLASS_LIMIT};
 
 /* A node without its item. */
 struct link {
@@ -240,117 +239,6 @@ int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t 
 			return -1;
 	}
 	*ret = list;
-	return 0;
-}
-
-/*
- * The context window
- *
- * It starts at a turn, and moves rarely: what lies before it is dropped in steps of a quarter of
- * the budget, so that request after request begins with the same bytes and a provider's cache holds
- * (spec 4.4). Where the start falls follows from the history alone; nothing has to be kept.
- */
-
-/* How much of what there is must go, in whole quarters of the budget; 0 while all fits. */
-static int64_t to_drop(int64_t have, int64_t max)
-{
-	int64_t step = max / 4 > 0 ? max / 4 : 1;
-
-	return have <= max ? 0 : (have - max + step - 1) / step * step;
-}
-
-struct window {
-	int64_t max_bytes, max_items;
-	int64_t drop_bytes, drop_items; /* the start must leave out at least so much */
-	struct link head;
-	int64_t *nodes; /* newest first */
-	size_t count, cap;
-	size_t kept; /* of nodes: up to the oldest start that will do */
-};
-
-static void window_release(struct window *w)
-{
-	free(w->nodes);
-}
-static inline void window_cleanup(struct window *w)
-{
-	window_release(w);
-}
-
-static void window_push(struct window *w, int64_t node)
-{
-	if (w->count == w->cap) {
-		w->cap = w->cap ? w->cap * 2 : 64;
-		w->nodes = xrealloc(w->nodes, w->cap, sizeof(*w->nodes));
-	}
-	w->nodes[w->count++] = node;
-}
-
-/* A turn starts behind `before` (all zero: nothing is before it). Whether the window may. */
-static bool window_may_start(const struct window *w, const struct link *before)
-{
-	if (before->total_bytes >= w->drop_bytes && before->depth >= w->drop_items)
-		return true;
-	/* The turn under way is kept whole if it fits, be the step missed or not. */
-	return w->kept == 0 && w->head.total_bytes - before->total_bytes <= w->max_bytes &&
-	       w->head.depth - before->depth <= w->max_items;
-}
-
-/* Nothing older can be in the window. */
-static bool window_is_past(const struct window *w, const struct link *before)
-{
-	return w->head.total_bytes - before->total_bytes > w->max_bytes ||
-	       w->head.depth - before->depth > w->max_items;
-}
-
-static int window_walk(struct window *w, struct store_view *v, struct error *err)
-{
-	struct link at = w->head;
-
-	for (;;) {
-		struct link before = {0};
-
-		if (at.parent && get_link(v, at.parent, &before, err) < 0)
-			return -1;
-		if (window_is_past(w, &before))
-			return 0;
-		window_push(w, at.id);
-		if (before.turn != at.turn) {
-			if (!window_may_start(w, &before))
-				return 0;
-			w->kept = w->count;
-		}
-		if (!before.id)
-			return 0;
-		at = before;
-	}
-}
-
-/* NOLINTNEXTLINE(readability-function-size): what is asked for, where it goes, two results */
-int store_context(struct store_view *v, int64_t bot, int64_t max_bytes, int64_t max_items,
-	struct arena *a, struct store_node **ret, size_t *ret_count, struct error *err)
-{
-	_cleanup_(window) struct window w = {.max_bytes = max_bytes, .max_items = max_items};
-	struct store_node *list;
-	int64_t head;
-
-	if (get_head(v, bot, &head, err) < 0 || (head && get_link(v, head, &w.head, err) < 0))
-		return -1;
-	w.drop_bytes = to_drop(w.head.total_bytes, max_bytes);
-	w.drop_items = to_drop(w.head.depth, max_items);
-	if (head && window_walk(&w, v, err) < 0)
-		return -1;
-	if (head && !w.kept)
-		return error_set(err, &STORE_CONTEXT_LIMIT,
-			"the turn alone is over %lld bytes or %lld items of context",
-			(long long)max_bytes, (long long)max_items);
-	list = arena_alloc(a, (w.kept + 1) * sizeof(*list));
-	for (size_t i = 0; i < w.kept; i++) {
-		if (read_node(v, w.nodes[w.kept - 1 - i], a, &list[i], err) < 0)
-			return -1;
-	}
-	*ret = list;
-	*ret_count = w.kept;
 	return 0;
 }
 

@@ -125,6 +125,9 @@ int store_call_decided(
 /* Tells the owner of every turn in the state that `which` lists. */
 int store_recover_parked(struct store_tx *tx, const struct store_options *o, enum store_sql which,
 	int64_t *ret_count, struct error *err);
+/* The bot's note, from this node on. */
+int store_note_set(
+	struct store_tx *tx, int64_t bot, int64_t node, struct str text, struct error *err);
 /* store_turn_finish, counting. */
 int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	int64_t *ret_unknown, struct error *err);

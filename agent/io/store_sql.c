@@ -97,6 +97,40 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_NODE_OWNER] = "SELECT t.bot FROM nodes n JOIN turns t ON t.id = n.turn"
 			   " WHERE n.id = ?1",
 
+	[SQL_NODE_WINDOW] = "SELECT n.parent, n.turn, n.total_bytes, s.bytes FROM nodes n"
+			    " LEFT JOIN stubs s ON s.node = n.id WHERE n.id = ?1",
+	[SQL_NODE_ITEM_HEAD] = "SELECT substr(item, 1, ?2) FROM nodes WHERE id = ?1",
+	[SQL_TURN_FIRST_NODE] = "SELECT min(id) FROM nodes WHERE turn = ?1",
+	[SQL_TURN_NODES] = "SELECT id FROM nodes WHERE turn = ?1 AND id <= ?2 ORDER BY id",
+
+	[SQL_STUB_GET] = "SELECT item FROM stubs WHERE node = ?1",
+	[SQL_STUB_INSERT] = "INSERT INTO stubs (node, bytes, item) VALUES (?1, ?2, ?3)"
+			    " ON CONFLICT DO NOTHING",
+	[SQL_OMISSION_GET] = "SELECT start, turns, text FROM omissions WHERE bot = ?1",
+	[SQL_OMISSION_SET] = "INSERT INTO omissions (bot, start, turns, text)"
+			     " VALUES (?1, ?2, ?3, ?4) ON CONFLICT (bot) DO UPDATE SET"
+			     " start = excluded.start, turns = excluded.turns,"
+			     " text = excluded.text",
+	[SQL_BOT_SET_START] = "UPDATE bots SET context_start = ?2 WHERE id = ?1",
+	[SQL_BOT_SET_NOTE] = "UPDATE bots SET note = ?2 WHERE id = ?1",
+	[SQL_BOT_SET_COMPACTION] = "UPDATE bots SET compaction = ?2 WHERE id = ?1",
+	[SQL_BOT_SET_ELISION] = "UPDATE bots SET elision = ?2 WHERE id = ?1",
+	[SQL_BOT_BIND] = "UPDATE bots SET note = ?2, compaction = ?3, elision = ?4,"
+			 " context_start = ?5 WHERE id = ?1",
+	[SQL_NOTE_INSERT] = "INSERT INTO notes (node, previous, text)"
+			    " VALUES (?2, (SELECT note FROM bots WHERE id = ?1), ?3)",
+	[SQL_NOTE_GET] = "SELECT node, previous, text FROM notes WHERE id = ?1",
+	[SQL_COMPACTION_INSERT] = "INSERT INTO compactions (node, previous, coverage, text) VALUES"
+				  " (?2, (SELECT compaction FROM bots WHERE id = ?1), ?3, ?4)",
+	[SQL_COMPACTION_GET] = "SELECT node, previous, text, coverage FROM compactions"
+			       " WHERE id = ?1",
+	[SQL_ELISION_INSERT] = "INSERT INTO elisions (node, previous, floor) VALUES"
+			       " (?2, (SELECT elision FROM bots WHERE id = ?1), ?3)",
+	[SQL_ELISION_GET] = "SELECT node, previous, floor FROM elisions WHERE id = ?1",
+	[SQL_TURN_CHARGE] = "UPDATE turns SET input_tokens = input_tokens + ?2,"
+			    " output_tokens = output_tokens + ?3,"
+			    " cached_input_tokens = cached_input_tokens + ?4 WHERE id = ?1",
+
 	[SQL_CALL_INSERT] = "INSERT INTO tools (turn, call_id, name, status, node, request,"
 			    " announced_ms, gates, arguments_cut, arguments, judged)"
 			    " VALUES (?1, ?2, ?3, 'planned', ?4, ?5, ?6, ?7, ?8, ?9, ?10)"

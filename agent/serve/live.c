@@ -33,6 +33,9 @@ static void (*const actions[])(struct live_turn *t) = {
 	[DO_NOTHING] = do_nothing,
 	[LOOK_ROUND] = live_boundary,
 	[READ_CONTEXT] = live_read_context,
+	[COMMIT_WINDOW] = live_commit_window,
+	[ASK_SUMMARY] = live_ask_summary,
+	[COMMIT_SUMMARY] = live_commit_summary,
 	[ASK_MODEL] = live_ask_model,
 	[STOP_MODEL] = stop_model,
 	[COMMIT_APPEND] = commit_append,
@@ -273,6 +276,7 @@ void live_round_release(struct live_turn *t)
 static void stop_model(struct live_turn *t)
 {
 	provider_call_cancel(mem_take(&t->call));
+	live_context_release(t);
 	live_commit_finish(t);
 }
 
@@ -309,6 +313,7 @@ static void turn_free(void *arg)
 	struct live_turn *t = arg;
 
 	live_round_release(t);
+	live_context_release(t);
 	loop_timer_free(t->timer);
 	arena_release(&t->arena);
 	free(t);

@@ -13,6 +13,7 @@
 #include "agent/core/turn.h"
 #include "agent/core/verdict.h"
 #include "agent/io/provider.h"
+#include "agent/io/store_context.h"
 #include "agent/io/store_park.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
@@ -37,8 +38,10 @@ struct live_call {
 struct live_turn {
 	struct daemon *d;
 	enum turn_state state;
-	struct arena arena; /* the turn's */
-	struct arena round; /* one model reply and its calls */
+	struct arena arena;   /* the turn's */
+	struct arena round;   /* one model reply and its calls */
+	struct arena context; /* what goes into the call, until the provider needs it no more */
+	struct store_window window; /* in it */
 	struct bot bot; /* settings as of the last round or configure; jobs must not look at it */
 	struct store_turn info;
 	struct str workspace;
@@ -63,6 +66,9 @@ struct live_turn {
 	int64_t backoff_ms;
 	bool job_pending;
 	int reads_pending;
+
+	struct store_compaction compaction;
+	int64_t compact_from_bytes; /* no summary is tried below: the last one failed */
 
 	struct store_append append;
 	int64_t *nodes;
@@ -126,6 +132,14 @@ void live_step(struct live_turn *t, enum turn_event e);
 void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, struct error *),
 	void (*done)(struct live_turn *));
 void live_read_context(struct live_turn *t);
+/* The context is needed no more: a provider took it, or the call is over. */
+void live_context_release(struct live_turn *t);
+void live_commit_window(struct live_turn *t);
+void live_ask_summary(struct live_turn *t);
+void live_commit_summary(struct live_turn *t);
+void live_publish_delta(struct live_turn *t, const char *kind, struct str delta);
+void live_item_repaired(void *arg, const char *what);
+void live_offer_tools(struct live_turn *t);
 void live_ask_model(struct live_turn *t);
 void live_commit_append(struct live_turn *t, bool last);
 void live_decide(struct live_turn *t);

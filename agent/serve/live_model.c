@@ -1,4 +1,4 @@
-/* Live turns: the context, the model's answer, and its commit. */
+/* Live turns: the model's answer, and its commit. The context: live_context.c. */
 #include "agent/serve/live.h"
 
 #include <stdio.h>
@@ -7,97 +7,11 @@
 #include "agent/serve/daemon.h"
 #include "log/log.h"
 
-static const struct error_kind ROUND_LIMIT = {"round_limit", ERROR_CLASS_LIMIT};
 static const struct error_kind OUTPUT_LIMIT = {"output_limit", ERROR_CLASS_LIMIT};
 static const struct error_kind DUPLICATE_CALL = {"provider_duplicate_call", ERROR_CLASS_IO};
 static const struct error_kind INVALID_CALL = {"provider_invalid_call", ERROR_CLASS_IO};
 
-/* A read of the context: in memory of its own, since the turn may end before it comes back. */
-struct context {
-	struct live_turn *turn;
-	int64_t bot;
-	struct arena arena;
-	struct store_node *nodes;
-	size_t count;
-	struct bot now;
-};
-
-static int run_context(struct store_view *v, void *arg, struct error *err)
-{
-	struct context *c = arg;
-
-	if (store_bot_get_id(v, c->bot, &c->arena, &c->now, err) < 0)
-		return -1;
-	return store_context(v, c->bot, CONTEXT_MAX_BYTES, CONTEXT_MAX_ITEMS, &c->arena, &c->nodes,
-		&c->count, err);
-}
-
-/* The items move to the round's arena by moving the arena itself. */
-static void take_context(struct live_turn *t, struct context *c)
-{
-	struct str *items;
-
-	live_round_release(t);
-	t->round = c->arena;
-	c->arena = (struct arena){.blocks = NULL};
-	items = arena_alloc(&t->round, (c->count + 1) * sizeof(*items));
-	for (size_t i = 0; i < c->count; i++)
-		items[i] = c->nodes[i].item;
-	t->request.items = items;
-	t->request.item_count = c->count;
-	t->bot.tokens_used = c->now.tokens_used;
-	t->bot.head = c->now.head;
-}
-
-static bool limit_reached(struct live_turn *t)
-{
-	int64_t budget = t->bot.set.budget_tokens;
-
-	if (t->rounds >= ROUNDS_MAX) {
-		(void)error_set(
-			&t->fault, &ROUND_LIMIT, "the turn made %d model calls", ROUNDS_MAX);
-		return true;
-	}
-	if (budget > 0 && t->bot.tokens_used >= budget) {
-		(void)error_set(&t->fault, &STORE_BUDGET, "%lld of %lld tokens are used",
-			(long long)t->bot.tokens_used, (long long)budget);
-		return true;
-	}
-	return false;
-}
-
-static void context_came(void *arg, int rc, const struct error *err)
-{
-	struct context *c = arg;
-	struct live_turn *t = c->turn;
-	bool wanted = t->state == TURN_LOADING && !t->abandoned;
-
-	if (wanted && rc == 0)
-		take_context(t, c);
-	arena_release(&c->arena);
-	free(c);
-	live_read_returned(t);
-	if (!wanted)
-		return;
-	if (rc < 0) {
-		t->fault = *err;
-		live_step(t, EV_CONTEXT_FAILED);
-	} else {
-		live_step(t, limit_reached(t) ? EV_LIMIT_REACHED : EV_CONTEXT_READ);
-	}
-}
-
-void live_read_context(struct live_turn *t)
-{
-	struct context *c = xcalloc(1, sizeof(*c));
-
-	c->turn = t;
-	c->bot = t->bot.id;
-	t->reads_pending++;
-	store_read(t->d->store, run_context, context_came, c);
-}
-
-static void publish_delta(struct live_turn *t, const char *kind, struct str delta)
+void live_publish_delta(struct live_turn *t, const char *kind, struct str delta)
 {
 	struct buf data = BUF_INIT(PROVIDER_OUTPUT_MAX_BYTES);
 	struct json_out j = JSON_OUT(&data);
@@ -112,15 +26,15 @@ static void publish_delta(struct live_turn *t, const char *kind, struct str delt
 
 static void model_text(void *arg, struct str delta)
 {
-	publish_delta(arg, "text_delta", delta);
+	live_publish_delta(arg, "text_delta", delta);
 }
 
 static void model_thinking(void *arg, struct str delta)
 {
-	publish_delta(arg, "thinking_delta", delta);
+	live_publish_delta(arg, "thinking_delta", delta);
 }
 
-static void model_repaired(void *arg, const char *what)
+void live_item_repaired(void *arg, const char *what)
 {
 	struct live_turn *t = arg;
 
@@ -195,6 +109,7 @@ static void model_done(void *arg, const struct provider_reply *r)
 	struct live_turn *t = arg;
 
 	t->call = NULL;
+	live_context_release(t);
 	t->rounds++;
 	if (check_reply(r, &t->fault) < 0) {
 		live_step(t, EV_MODEL_FAILED);
@@ -220,6 +135,7 @@ static void keep_fault(struct live_turn *t, const struct error *err)
 static void fail_model(struct live_turn *t, const struct error *err)
 {
 	t->call = NULL;
+	live_context_release(t);
 	keep_fault(t, err);
 	/* a family may make its kinds up as it goes (rehearsal): keep the code itself */
 	t->fault_code = str_from(
@@ -240,7 +156,7 @@ static void model_paced(void *arg, int64_t until_mono_ms)
 	live_park_paced(t, until_mono_ms);
 }
 
-static void offer_tools(struct live_turn *t)
+void live_offer_tools(struct live_turn *t)
 {
 	const struct str_list *names = &t->bot.set.tools;
 	struct provider_tool *tools = arena_alloc(&t->round, (names->count + 1) * sizeof(*tools));
@@ -261,8 +177,8 @@ static void offer_tools(struct live_turn *t)
 
 void live_ask_model(struct live_turn *t)
 {
-	static const struct provider_callbacks callbacks = {
-		model_text, model_thinking, model_repaired, model_done, model_failed, model_paced};
+	static const struct provider_callbacks callbacks = {model_text, model_thinking,
+		live_item_repaired, model_done, model_failed, model_paced};
 	struct str name;
 	struct provider *p;
 	struct error err = ERROR_INIT;
@@ -279,9 +195,11 @@ void live_ask_model(struct live_turn *t)
 		return;
 	}
 	t->request.instructions = t->bot.set.instructions;
-	offer_tools(t);
+	live_offer_tools(t);
 	if (provider_call_start(p, &t->request, &callbacks, t, &t->call, &err) < 0)
 		fail_model(t, &err);
+	else if (provider_family(p)->copies)
+		live_context_release(t); /* a thousand turns wait here at once */
 }
 
 /*

@@ -250,6 +250,9 @@ static inline struct bot make_bot_of(struct bench *b, const struct store_create 
 	struct op_create op = {.c = *c};
 	struct error err = ERROR_INIT;
 
+	if (op.c.set.limits.context_bytes == 0)
+		bot_limits_init(&op.c.set.limits);
+
 	assert_ok(bench_write(b, op_create, &op, &err), &err);
 	return op.ret;
 }

@@ -1,5 +1,5 @@
 /*
- * Reading the conversation: pages of the lineage, items, the context window; pages of events.
+ * Reading the conversation: pages of the lineage, items; pages of events.
  */
 #include "test_store.h"
 
@@ -208,136 +208,6 @@ static void stops_reading_items_at_a_page(void **state)
 	assert_int_equal(op.ret[3].id, 1);
 }
 
-/* The context window. A submission's item has 44 bytes here, an answer's item 51. */
-
-struct op_context {
-	int64_t bot, max_bytes, max_items;
-	struct store_node *ret;
-	size_t count;
-};
-
-static int op_context(struct store_view *v, struct bench *b, void *arg, struct error *err)
-{
-	struct op_context *op = arg;
-
-	return store_context(
-		v, op->bot, op->max_bytes, op->max_items, &b->a, &op->ret, &op->count, err);
-}
-
-static void the_context_holds_all_while_it_fits(void **state)
-{
-	_cleanup_(bench) struct bench *b = bench_start();
-	struct op_context op = {.max_bytes = 1 << 20, .max_items = 6};
-	struct error err = ERROR_INIT;
-
-	(void)state;
-	op.bot = make_bot(b, "empty").id;
-	assert_ok(bench_read(b, op_context, &op, &err), &err);
-	assert_int_equal(op.count, 0);
-	op.bot = talked(b, 2, 2).id;
-	assert_ok(bench_read(b, op_context, &op, &err), &err);
-	assert_int_equal(op.count, 6);
-	for (size_t i = 0; i < op.count; i++) {
-		assert_int_equal(op.ret[i].id, i + 1);
-		assert_non_null(op.ret[i].item.p);
-	}
-}
-
-static int64_t bytes_of(const struct op_context *op)
-{
-	int64_t bytes = 0;
-
-	for (size_t i = 0; i < op->count; i++)
-		bytes += (int64_t)op->ret[i].item.len;
-	return bytes;
-}
-
-/* Of six turns of three items each. */
-static void assert_window(struct bench *b, struct op_context *op, bool fits)
-{
-	struct error err = ERROR_INIT;
-	int rc = bench_read(b, op_context, op, &err);
-
-	if (!fits) {
-		assert_int_equal(rc, -1);
-		assert_ptr_equal(err.kind, &STORE_CONTEXT_LIMIT);
-		return;
-	}
-	assert_int_equal(rc, 0);
-	assert_true(bytes_of(op) <= op->max_bytes);
-	assert_true((int64_t)op->count <= op->max_items);
-	assert_int_equal(op->count % 3, 0);
-	assert_true(op->count > 0);
-	assert_int_equal(op->ret[op->count - 1].id, 18);
-	assert_int_equal(op->ret[0].id, 18 - op->count + 1);
-}
-
-/* Whatever the budget: whole turns, the newest one among them, within both bounds, or an error. */
-static void the_context_is_whole_turns_within_its_bounds(void **state)
-{
-	_cleanup_(bench) struct bench *b = bench_start();
-	struct op_context op = {.bot = talked(b, 6, 2).id, .max_items = 18, .max_bytes = 1 << 20};
-	int64_t all_bytes, turn_bytes;
-
-	(void)state;
-	assert_window(b, &op, true);
-	assert_int_equal(op.count, 18);
-	all_bytes = bytes_of(&op);
-	turn_bytes = all_bytes / 6;
-	for (int64_t max = turn_bytes - 20; max < all_bytes + 20; max += 3) {
-		op.max_bytes = max;
-		assert_window(b, &op, max >= turn_bytes);
-		/* Not less than a step and a turn below what would fit. */
-		if (max >= turn_bytes && op.count < 18)
-			assert_true(bytes_of(&op) + turn_bytes + max / 4 >= max);
-	}
-	op.max_bytes = 1 << 20;
-	for (op.max_items = 1; op.max_items < 20; op.max_items++)
-		assert_window(b, &op, op.max_items >= 3);
-}
-
-/* Its start moves in steps: most requests begin with the bytes the one before began with. */
-static void the_context_keeps_its_beginning_for_long(void **state)
-{
-	_cleanup_(bench) struct bench *b = bench_start();
-	struct bot bot = make_bot(b, "ada");
-	struct op_context op = {.bot = bot.id, .max_bytes = 4000, .max_items = CONTEXT_MAX_ITEMS};
-	struct error err = ERROR_INIT;
-	int64_t start = 1, moves = 0;
-
-	(void)state;
-	for (int i = 0; i < 120; i++) {
-		int64_t turn = submit(b, "ada", arena_printf(&b->a, "r%d", i)).turn.id;
-
-		append(b, bot.id, turn, "an answer", NULL, 0);
-		assert_ok(bench_read(b, op_context, &op, &err), &err);
-		assert_true(op.ret[0].id >= start);
-		moves += op.ret[0].id != start;
-		start = op.ret[0].id;
-		finish(b, bot.id, turn);
-	}
-	assert_in_range(moves, 2, 12); /* some 11,000 bytes in steps of 1,000 */
-}
-
-static void the_turn_under_way_is_never_split(void **state)
-{
-	_cleanup_(bench) struct bench *b = bench_start();
-	struct bot bot = talked(b, 2, 1);
-	struct store_call call = shell_call("c1");
-	int64_t turn = submit(b, "ada", "now").turn.id;
-	struct op_context op = {.bot = bot.id, .max_bytes = 1 << 20};
-	struct error err = ERROR_INIT;
-
-	(void)state;
-	append(b, bot.id, turn, "look", &call, 1);
-	tool_finish(b, bot.id, turn, "c1", "seen");
-	for (op.max_items = 1; op.max_items < 3; op.max_items++)
-		assert_fails(bench_read(b, op_context, &op, &err), &err, STORE_CONTEXT_LIMIT);
-	assert_ok(bench_read(b, op_context, &op, &err), &err);
-	assert_int_equal(op.count, 3);
-	assert_int_equal(op.ret[0].id, 5);
-}
-
 /* Events */
 
 static void pages_events_without_gap_or_repeat(void **state)
@@ -433,10 +303,6 @@ int main(void)
 		cmocka_unit_test(reads_items_of_its_own_lineage_only),
 		cmocka_unit_test(a_shared_prefix_belongs_to_both),
 		cmocka_unit_test(stops_reading_items_at_a_page),
-		cmocka_unit_test(the_context_holds_all_while_it_fits),
-		cmocka_unit_test(the_context_is_whole_turns_within_its_bounds),
-		cmocka_unit_test(the_context_keeps_its_beginning_for_long),
-		cmocka_unit_test(the_turn_under_way_is_never_split),
 		cmocka_unit_test(pages_events_without_gap_or_repeat),
 		cmocka_unit_test(ends_a_page_of_events_at_its_bytes),
 	};
