@@ -1,9 +1,10 @@
-/* What `read` asks the store for. */
+/* What `read` and `history` ask the store for. */
 #include "agent/serve/artifact.h"
 
 #include <stdlib.h>
 
 #include "agent/core/item.h"
+#include "agent/io/store_context.h"
 #include "agent/serve/daemon.h"
 
 struct fetch {
@@ -100,4 +101,44 @@ void artifact_fetch(void *arg, int64_t bot, struct str reference, void *run,
 	f->done = done;
 	(void)parse(f, reference, &f->error); /* answered like any other failure, later */
 	store_read(d->store, run_fetch, fetched, f);
+}
+
+struct recall {
+	int64_t bot, turn;
+	struct arena arena;
+	struct store_turn_items items;
+	void *run;
+	void (*done)(void *run, const struct str_list *items, int64_t room_bytes,
+		const struct error *err);
+};
+
+static int run_recall(struct store_view *v, void *arg, struct error *err)
+{
+	struct recall *r = arg;
+
+	return store_turn_items(v, r->bot, r->turn, &r->arena, &r->items, err);
+}
+
+static void recalled(void *arg, int rc, const struct error *err)
+{
+	struct recall *r = arg;
+	const struct str_list list = {r->items.items, r->items.count};
+
+	r->done(r->run, rc < 0 ? NULL : &list, r->items.room_bytes, rc < 0 ? err : NULL);
+	arena_release(&r->arena);
+	free(r);
+}
+
+void history_fetch(void *arg, int64_t bot, int64_t turn, void *run,
+	void (*done)(void *run, const struct str_list *items, int64_t room_bytes,
+		const struct error *err))
+{
+	struct daemon *d = arg;
+	struct recall *r = xcalloc(1, sizeof(*r));
+
+	r->bot = bot;
+	r->turn = turn;
+	r->run = run;
+	r->done = done;
+	store_read(d->store, run_recall, recalled, r);
 }

@@ -1,7 +1,7 @@
 #ifndef AGENT_SERVE_ARTIFACT_H
 #define AGENT_SERVE_ARTIFACT_H
-/* What `read` asks the store for: "TURN/CALL_ID/stdout", "TURN/CALL_ID/stderr", "result/NODE"
- * (spec 4.3). */
+/* What tools ask the store for. `read`: "TURN/CALL_ID/stdout", "TURN/CALL_ID/stderr", "result/NODE"
+ * (spec 4.3). `history`: the items of a turn (spec 5.7). */
 #include <stdint.h>
 
 #include "error/error.h"
@@ -10,5 +10,9 @@
 /* The artifact member of struct tool_host; arg is the daemon. */
 void artifact_fetch(void *arg, int64_t bot, struct str reference, void *run,
 	void (*done)(void *run, struct str bytes, const struct error *err));
+/* The history member. */
+void history_fetch(void *arg, int64_t bot, int64_t turn, void *run,
+	void (*done)(void *run, const struct str_list *items, int64_t room_bytes,
+		const struct error *err));
 
 #endif

@@ -335,6 +335,9 @@ static void tool_finished(void *arg, const struct tool_result *r)
 
 	set_result_with(t, r->output, r->failed, r->pictures, r->picture_count);
 	t->result.cancelled = r->cancelled;
+	if (r->pin.p)
+		t->result.pin = (struct str){
+			arena_strndup(&t->round, r->pin.p, r->pin.len), r->pin.len};
 	for (size_t i = 0; i < r->artifact_count; i++) {
 		struct str bytes = r->artifacts[i].bytes;
 		struct str stream = r->artifacts[i].stream;

@@ -178,6 +178,8 @@ void setup_tools(struct daemon *d)
 	d->host.never = d->never;
 	d->host.artifact = artifact_fetch;
 	d->host.artifact_arg = d;
+	d->host.history = history_fetch;
+	d->host.history_arg = d;
 }
 
 void setup_release(struct daemon *d)

@@ -46,6 +46,12 @@ struct tool_host {
 	void (*artifact)(void *arg, int64_t bot, struct str reference, void *run,
 		void (*done)(void *run, struct str bytes, const struct error *err));
 	void *artifact_arg;
+	/* The items of one turn of the bot's conversation, oldest first, for `history`, and how
+	 * many bytes a result may have without crowding out the turn; as artifact. */
+	void (*history)(void *arg, int64_t bot, int64_t turn, void *run,
+		void (*done)(void *run, const struct str_list *items, int64_t room_bytes,
+			const struct error *err));
+	void *history_arg;
 };
 
 struct tool_judgement;
@@ -92,6 +98,7 @@ struct tool_result {
 	size_t artifact_count;
 	const struct item_picture *pictures; /* that go to the model beside the text */
 	size_t picture_count;
+	struct str pin; /* becomes the bot's note, in the commit of this result; or absent */
 };
 typedef void (*tool_done)(void *arg, const struct tool_result *r);
 
