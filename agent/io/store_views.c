@@ -6,7 +6,7 @@
 #include "agent/io/store_internal.h"
 
 /* Makes a row that was just inserted the version that holds. */
-static int bind(struct store_tx *tx, enum store_sql set, int64_t bot, int64_t *ret_version,
+static int adopt(struct store_tx *tx, enum store_sql set, int64_t bot, int64_t *ret_version,
 	struct error *err)
 {
 	struct db_stmt *s = store_stmt(&tx->view, set);
@@ -31,7 +31,7 @@ int store_note_set(
 	db_bind_str(s, 3, text);
 	if (db_run(s, err) < 0)
 		return -1;
-	return bind(tx, SQL_BOT_SET_NOTE, bot, &version, err);
+	return adopt(tx, SQL_BOT_SET_NOTE, bot, &version, err);
 }
 
 /*
@@ -88,7 +88,7 @@ static int elide(struct store_tx *tx, const struct store_line *l, const struct s
 	db_bind_i64(s, 1, l->at.bot);
 	db_bind_i64(s, 2, l->head);
 	db_bind_i64(s, 3, w->floor);
-	if (db_run(s, err) < 0 || bind(tx, SQL_BOT_SET_ELISION, l->at.bot, &version, err) < 0)
+	if (db_run(s, err) < 0 || adopt(tx, SQL_BOT_SET_ELISION, l->at.bot, &version, err) < 0)
 		return -1;
 	return record_elided(tx, &l->at, w, version, err);
 }
@@ -170,7 +170,7 @@ static int insert_summary(struct store_tx *tx, const struct store_line *l,
 	db_bind_i64(s, 2, l->head);
 	db_bind_i64(s, 3, c->coverage);
 	db_bind_str(s, 4, c->text);
-	if (db_run(s, err) < 0 || bind(tx, SQL_BOT_SET_COMPACTION, c->bot, &version, err) < 0)
+	if (db_run(s, err) < 0 || adopt(tx, SQL_BOT_SET_COMPACTION, c->bot, &version, err) < 0)
 		return -1;
 	return record_compacted(tx, &l->at, c, version, err);
 }

@@ -22,16 +22,20 @@
 
 /* One call of every tool there is. A tool that is not in it breaks the cases that say "every". */
 #define EVERY_TOOL                                                                                 \
-	SHELL("echo one")                                                                          \
+	SHELL("printf GIF89a > a.gif; echo one")                                                   \
 	CALL("write", "{\"path\":\"a.txt\",\"content\":\"x\\n\"}")                                 \
 	CALL("read", "{\"path\":\"a.txt\"}")                                                       \
 	CALL("edit", "{\"path\":\"a.txt\",\"old\":\"x\",\"new\":\"y\"}")                           \
 	CALL("apply_patch",                                                                        \
 		"{\"patch\":\"*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-y\\n+z\\n"          \
 		"*** End Patch\\n\"}")                                                             \
+	CALL("view_image", "{\"path\":\"a.gif\"}")                                                 \
+	CALL("history", "{\"turn\":1}")                                                            \
+	CALL("note", "{\"text\":\"x\"}")                                                           \
 	CALL("echo", "{\"text\":\"MARKER-LAST\"}")                                                 \
 	IF_RESULT("MARKER-LAST", "done")
-static const char *const every_tool[] = {"shell", "write", "read", "edit", "apply_patch", "echo"};
+static const char *const every_tool[] = {
+	"shell", "write", "read", "edit", "apply_patch", "view_image", "history", "note", "echo"};
 
 static void check_every_tool(struct attest *t, const struct attest_daemon *d)
 {
