@@ -20,6 +20,7 @@ static const struct json_field waiting_fields[] = {
 	JSON_BOOL(struct store_park, any),
 	JSON_I64(struct store_park, deadline_ms, .required = true),
 	JSON_I64(struct store_park, parked_ms, .required = true),
+	JSON_I64(struct store_park, requests),
 };
 
 static const char output_cancelled[] = "{\"error\":\"cancelled\"}";
@@ -57,6 +58,8 @@ static int write_waiting(struct buf *to, const struct store_park *p, struct erro
 	json_put_bool(&j, "any", p->any);
 	json_put_i64(&j, "deadline_ms", p->deadline_ms);
 	json_put_i64(&j, "parked_ms", p->parked_ms);
+	if (p->requests)
+		json_put_i64(&j, "requests", p->requests);
 	json_close(&j, '}');
 	if (to->full)
 		return error_set(err, &ERROR_LIMIT, "what the turn waits for is over %d bytes",
@@ -110,26 +113,33 @@ static int set_bot_status(
 	return db_run(s, err);
 }
 
-int store_park(struct store_tx *tx, const struct store_park *p, struct error *err)
+static int set_parked(struct store_tx *tx, const struct store_park *p, struct error *err)
 {
-	_cleanup_(arena) struct arena scratch = {0};
 	_cleanup_(buf) struct buf waiting = BUF_INIT(WAITING_MAX_BYTES);
-	struct store_line l;
 	struct db_stmt *s;
 
-	if (store_line_open(&tx->view, p->bot, p->turn, &scratch, &l, err) < 0 ||
-		write_waiting(&waiting, p, err) < 0)
+	if (write_waiting(&waiting, p, err) < 0)
 		return -1;
-	for (size_t i = 0; i < p->partial_count; i++) {
-		if (store_call_decided(tx, p->turn, &p->partials[i], err) < 0)
-			return -1;
-	}
 	s = store_stmt(&tx->view, SQL_TURN_PARK);
 	db_bind_i64(s, 1, p->turn);
 	db_bind_str(s, 2, str_from(turn_status_names[status_of(p)]));
 	db_bind_str(s, 3, buf_str(&waiting));
 	store_bind_id(s, 4, p->deadline_ms);
-	if (db_run(s, err) < 0 || set_bot_status(tx, p->bot, status_of(p), err) < 0)
+	return db_run(s, err);
+}
+
+int store_park(struct store_tx *tx, const struct store_park *p, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct store_line l;
+
+	if (store_line_open(&tx->view, p->bot, p->turn, &scratch, &l, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->partial_count; i++) {
+		if (store_call_decided(tx, p->turn, &p->partials[i], err) < 0)
+			return -1;
+	}
+	if (set_parked(tx, p, err) < 0 || set_bot_status(tx, p->bot, status_of(p), err) < 0)
 		return -1;
 	return record_parked(tx, &l.at, p, err);
 }
@@ -253,15 +263,17 @@ int store_park_end(struct store_tx *tx, const struct store_finish *f, struct sto
 	return store_turn_finish(tx, f, ret, err);
 }
 
-int store_call_verdicts(struct store_tx *tx, int64_t bot, int64_t turn,
-	const struct store_partial *p, struct error *err)
+int store_call_verdicts(struct store_tx *tx, const struct store_park *park,
+	const struct store_partial *p, bool whole, struct error *err)
 {
-	_cleanup_(arena) struct arena scratch = {0};
-	struct store_park parked;
+	struct store_park now = *park;
 
-	if (get_park(&tx->view, bot, turn, &scratch, &parked, err) < 0)
+	if (store_call_decided(tx, park->turn, p, err) < 0)
 		return -1;
-	return store_call_decided(tx, turn, p, err);
+	if (!whole || now.requests == 0)
+		return 0;
+	now.requests--;
+	return set_parked(tx, &now, err);
 }
 
 /* At open */

@@ -28,6 +28,7 @@ struct store_park {
 	bool any;            /* one handle is enough */
 	int64_t deadline_ms; /* real time: it goes on by then; 0: never by itself */
 	int64_t parked_ms;   /* real time */
+	int64_t requests;    /* calls that wait for verdicts */
 	/* What was decided while it waited live; not read back here. */
 	const struct store_partial *partials;
 	size_t partial_count;
@@ -65,8 +66,9 @@ int store_turn_resume(struct store_tx *tx, int64_t bot, int64_t turn, int64_t wa
 /* Ends a parked turn: the call that waited never had an effect and is cancelled, not unknown. */
 int store_park_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	struct error *err);
-/* Keeps what has been decided on a planned call of a parked turn. */
-int store_call_verdicts(struct store_tx *tx, int64_t bot, int64_t turn,
-	const struct store_partial *p, struct error *err);
+/* Keeps what has been decided on a planned call of a parked turn; whole: nothing is open on it now.
+ */
+int store_call_verdicts(struct store_tx *tx, const struct store_park *park,
+	const struct store_partial *p, bool whole, struct error *err);
 
 #endif

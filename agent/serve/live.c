@@ -135,24 +135,16 @@ void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, stru
 	submit_job(t);
 }
 
-/* The one timer: a gate's expiry while gated, the next try of a job otherwise. */
+/* The one timer: a gate's expiry or the end of the hold while gated, the next try of a job
+ * otherwise. */
 static void on_timer(void *arg)
 {
 	struct live_turn *t = arg;
-	struct live_call *c;
 
-	if (t->job_pending) {
+	if (t->job_pending)
 		submit_job(t);
-		return;
-	}
-	if (t->state != TURN_GATED)
-		return;
-	c = &t->calls[t->at];
-	(void)verdicts_expire(&c->verdicts, live_gate_now(t, c));
-	if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
-		live_step(t, EV_DENIED);
-	else
-		live_wait_verdicts(t);
+	else if (t->state == TURN_GATED)
+		live_gate_timer(t);
 }
 
 /* Deep copies of what outlives the call that started the turn. */

@@ -72,6 +72,8 @@ struct live_turn {
 
 	struct store_append append;
 	int64_t *nodes;
+	int64_t hold_until_mono_ms; /* a gated call waits live until then, and parked from then on
+				     */
 	int64_t announced_ms;
 	struct store_call *announce;
 	size_t announce_count;
@@ -145,6 +147,9 @@ void live_commit_append(struct live_turn *t, bool last);
 void live_decide(struct live_turn *t);
 void live_commit_announce(struct live_turn *t);
 void live_wait_verdicts(struct live_turn *t);
+/* The timer of a gated turn. */
+void live_gate_timer(struct live_turn *t);
+void live_park_verdict(struct live_turn *t);
 void live_commit_start(struct live_turn *t);
 void live_run_tool(struct live_turn *t);
 void live_stop_tool(struct live_turn *t);
@@ -152,6 +157,8 @@ void live_commit_result(struct live_turn *t);
 void live_commit_unrun(struct live_turn *t);
 void live_commit_finish(struct live_turn *t);
 void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret);
+/* Its tool and arguments; false: it is refused. */
+bool live_prepare_call(struct live_turn *t, struct live_call *c);
 /* Judges a call and says whose verdicts it needs; sets the refusal where it cannot run at all. */
 void live_plan_call(struct live_turn *t, struct live_call *c);
 void live_round_release(struct live_turn *t);

@@ -5,6 +5,7 @@
 
 #include "agent/core/item.h"
 #include "agent/serve/daemon.h"
+#include "agent/serve/round.h"
 #include "log/log.h"
 
 static const struct error_kind CALL_DENIED = {"approval_denied", ERROR_CLASS_DENIED};
@@ -77,13 +78,17 @@ static void require_verdicts(
 			j->why ? j->why : "outside", STR_ARG(c->name));
 }
 
+bool live_prepare_call(struct live_turn *t, struct live_call *c)
+{
+	return find_tool(t, c, &c->refusal) == 0 &&
+	       tool_prepare(c->tool, &t->round, c->arguments, &c->args, &c->refusal) == 0;
+}
+
 void live_plan_call(struct live_turn *t, struct live_call *c)
 {
 	struct tool_judgement j;
 
-	if (find_tool(t, c, &c->refusal) < 0)
-		return;
-	if (tool_prepare(c->tool, &t->round, c->arguments, &c->args, &c->refusal) < 0)
+	if (!live_prepare_call(t, c))
 		return;
 	if (judge(t, c, &j, NULL) < 0)
 		return; /* what stands in its way may be gone when its turn comes: see look_again */
@@ -144,6 +149,8 @@ void live_decide(struct live_turn *t)
 			return;
 		}
 		if (verdicts_outcome(&c->verdicts) == VERDICT_OPEN) {
+			t->hold_until_mono_ms = clock_mono_ms(t->d->clock) +
+						t->bot.set.approval_hold_ms;
 			live_step(t, EV_HELD);
 			return;
 		}
@@ -167,7 +174,8 @@ static void add_announce(struct live_turn *t, size_t at)
 		.name = c->name,
 		.arguments = c->arguments,
 		.gates = gates,
-		.gate_count = c->verdicts.count};
+		.gate_count = c->verdicts.count,
+		.judged = round_judged(&t->round, &c->judged)};
 }
 
 static void start_announce(struct live_turn *t)
@@ -214,13 +222,29 @@ static void announce_later_calls(struct live_turn *t)
 	}
 }
 
+/* Live for approval_hold_ms; then it parks (spec 6.2). */
 void live_wait_verdicts(struct live_turn *t)
 {
 	const struct live_call *c = &t->calls[t->at];
 	int64_t in = verdicts_expire_in(&c->verdicts, live_gate_now(t, c));
+	int64_t held = t->hold_until_mono_ms - clock_mono_ms(t->d->clock);
 
-	if (in >= 0)
-		loop_timer_set(t->timer, in);
+	if (held < 0)
+		held = 0;
+	loop_timer_set(t->timer, in >= 0 && in < held ? in : held);
+}
+
+void live_gate_timer(struct live_turn *t)
+{
+	struct live_call *c = &t->calls[t->at];
+
+	(void)verdicts_expire(&c->verdicts, live_gate_now(t, c));
+	if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
+		live_step(t, EV_DENIED);
+	else if (clock_mono_ms(t->d->clock) >= t->hold_until_mono_ms)
+		live_park_verdict(t);
+	else
+		live_wait_verdicts(t);
 }
 
 bool live_call_pending(const struct live_turn *t, size_t at)
@@ -264,22 +288,7 @@ int live_answer(
 
 static void list_verdicts(struct live_turn *t, const struct live_call *c)
 {
-	t->verdict_count = 0;
-	for (size_t i = 0; i < c->verdicts.count; i++) {
-		const struct verdict_slot *s = &c->verdicts.slots[i];
-
-		if (s->state == VERDICT_OPEN)
-			continue;
-		t->verdict_rows[t->verdict_count++] = (struct store_verdict){
-			.tag = s->gate.tag,
-			.by = s->by[0] ? str_from(s->by) : (struct str){NULL, 0},
-			.reason = str_from(s->reason),
-			.allow = s->state == VERDICT_ALLOWED,
-			.at_ms = s->at_ms,
-			.waited_ms = s->waited_ms,
-			.request = c->verdicts.request
-                };
-	}
+	t->verdict_count = round_decided(&c->verdicts, t->verdict_rows);
 }
 
 /*

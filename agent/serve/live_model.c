@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "agent/serve/daemon.h"
+#include "agent/serve/round.h"
 #include "log/log.h"
 
 static const struct error_kind OUTPUT_LIMIT = {"output_limit", ERROR_CLASS_LIMIT};
@@ -250,6 +251,8 @@ void live_commit_append(struct live_turn *t, bool last)
 			.item = c->item,
 			.gates = gates,
 			.gate_count = c->verdicts.count};
+		if (c->verdicts.count > 0)
+			rows[i].judged = round_judged(&t->round, &c->judged);
 	}
 	t->append.calls = rows;
 	t->append.call_count = t->call_count;

@@ -5,6 +5,7 @@
  */
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
+#include "agent/serve/round.h"
 #include "log/log.h"
 
 /*
@@ -68,9 +69,70 @@ void live_park_paced(struct live_turn *t, int64_t until_mono_ms)
 	live_step(t, EV_PACED);
 }
 
+/* What was decided while the calls waited live is kept with the park. */
+static void keep_decided(struct live_turn *t)
+{
+	struct store_partial *list = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*list));
+
+	for (size_t i = t->at; i < t->call_count; i++) {
+		const struct live_call *c = &t->calls[i];
+		struct store_verdict *rows = arena_alloc(&t->round, BOT_GATES_MAX * sizeof(*rows));
+		size_t count = round_decided(&c->verdicts, rows);
+
+		if (count > 0)
+			list[t->park.partial_count++] = (struct store_partial){
+				.call_id = c->call_id, .verdicts = rows, .count = count};
+		t->park.requests += live_call_pending(t, i);
+	}
+	t->park.partials = list;
+}
+
+void live_park_verdict(struct live_turn *t)
+{
+	const struct live_call *c = &t->calls[t->at];
+	int64_t now_ms = live_gate_now(t, c), in = verdicts_expire_in(&c->verdicts, now_ms);
+
+	set_park(t, PARK_VERDICT, now_ms - clock_mono_ms(t->d->clock));
+	t->park.call_id = c->call_id;
+	t->park.deadline_ms = in >= 0 ? now_ms + in : 0;
+	keep_decided(t);
+	live_step(t, EV_PARK);
+}
+
 /*
  * Coming back.
  */
+
+/* A call of the round. What nobody was asked for is planned anew; what was keeps its verdicts and
+ * what they were asked for, and is judged against that when it runs. */
+static void rebuild_call(struct live_turn *t, const struct store_open_call *row)
+{
+	struct live_call *c = &t->calls[t->call_count];
+	struct error err = ERROR_INIT;
+
+	if (round_call(&t->round, row, t->park_offset_ms, c, &err) < 0) {
+		log_event(LOG_ERROR, "turn.call_damaged", LOG_I64("turn", t->info.id),
+			LOG_I64("node", row->node), LOG_ERR(&err));
+		c->call_id = (struct str){
+			arena_strndup(&t->round, row->call_id.p, row->call_id.len),
+			row->call_id.len};
+		c->name = STR("");
+		c->refusal = err;
+	} else if (c->required || c->started) {
+		(void)live_prepare_call(t, c); /* or it is refused */
+	} else {
+		live_plan_call(t, c);
+	}
+	t->call_count++;
+}
+
+static void rebuild(struct live_turn *t, const struct store_round *r)
+{
+	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
+	for (size_t i = 0; i < r->call_count; i++)
+		rebuild_call(t, &r->calls[i]);
+}
+
 void live_resume(
 	struct daemon *d, const struct store_round *r, int64_t offset_ms, const char *cause)
 {
@@ -79,7 +141,8 @@ void live_resume(
 	t->state = TURN_RESUMING;
 	t->park_offset_ms = offset_ms;
 	log_event(LOG_INFO, "turn.resumed", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
-	live_step(t, EV_RESUMED);
+	rebuild(t, r);
+	live_step(t, r->park.kind == PARK_PACED ? EV_RESUMED : EV_RESUMED_CALL);
 	if (cause)
 		live_stop(t, cause);
 	else if (d->closing)

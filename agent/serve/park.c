@@ -62,6 +62,15 @@ static void count(struct parked *p, int64_t by)
 		all->waiting += by;
 	if (is_wakeful(p))
 		all->wakeful += by;
+	all->requests += by * p->requests;
+}
+
+void parked_answered(struct parked *p)
+{
+	if (p->requests == 0)
+		return;
+	p->requests--;
+	p->d->parks.requests--;
 }
 
 static void on_deadline(void *arg)
@@ -89,6 +98,7 @@ struct parked *parked_enter(struct daemon *d, const struct store_park *park, int
 	p->offset_ms = offset_ms;
 	p->since_mono_ms = clock_mono_ms(d->clock);
 	p->kind = (uint8_t)park->kind;
+	p->requests = (uint8_t)park->requests; /* at most CALLS_MAX */
 	memcpy(p->name, park->bot_name.p, park->bot_name.len);
 	list_init(&p->in_queue);
 	must(!table_set(d->parks.by_bot, park->bot_name, p));

@@ -43,7 +43,8 @@ struct parks {
 	struct table *by_bot; /* name → struct parked */
 	struct list wanted;   /* struct parked by in_queue, oldest first */
 	int64_t waiting, paced;
-	int64_t wakeful; /* those that go on by themselves */
+	int64_t wakeful;  /* those that go on by themselves */
+	int64_t requests; /* calls of them that wait for verdicts */
 };
 void parks_init(struct parks *p);
 /* Lets every entry go; the turns stay parked in the store. */
@@ -61,6 +62,8 @@ int64_t parked_offset(const struct daemon *d, int64_t parked_ms);
 int64_t parked_now(const struct parked *p);
 /* It goes on when there is a slot. Nothing happens to one that is on its way already. */
 void parked_resume(struct parked *p);
+/* Nothing is open any more on one of its calls. */
+void parked_answered(struct parked *p);
 /* For the schedule: the next one that waits for a slot, which was reserved, is resumed. */
 bool parks_want(const struct daemon *d);
 void parks_start_next(struct daemon *d);

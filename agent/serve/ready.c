@@ -115,7 +115,7 @@ static void put_store(struct json_out *j, struct daemon *d)
 
 static int64_t pending_approvals(const struct daemon *d)
 {
-	int64_t count = 0;
+	int64_t count = d->parks.requests;
 	size_t at = 0;
 	const struct live_turn *t;
 

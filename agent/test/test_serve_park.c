@@ -159,6 +159,134 @@ static void a_stop_while_a_turn_comes_back_ends_it(void **state)
 	served_close(&s);
 }
 
+/*
+ * Verdicts.
+ */
+#define CALL  "{\"calls\":[{\"tool\":\"echo\",\"arguments\":{\"text\":\"ran\"}}]}\n"
+#define DONE  "{\"say\":\"done\"}\n"
+#define GATES ",\"approval_hold_ms\":0,\"gates\":[{\"tag\":\"g\",\"tools\":[\"echo\"]"
+#define WAIT  "{\"id\":8,\"op\":\"wait\",\"handles\":[\"turn:b/1\"]}\n"
+
+/* A turn whose call waits for verdicts, parked; its id, which the caller frees. */
+static char *open_gated(struct served *s, const char *script, const char *create)
+{
+	_cleanup_(mem) char *list = NULL;
+	char *id;
+
+	served_open(s, script);
+	served_ask(s, create);
+	served_ask(s, SUBMIT);
+	served_until(s, is_parked);
+	list = ask(s, "{\"id\":6,\"op\":\"approvals\"}\n");
+	id = strstr(list, "\"call_id\":\"");
+	if (!id)
+		fail_msg("no call in %s", list);
+	id += 11;
+	return xstrndup(id, strcspn(id, "\""));
+}
+
+static void answer(struct served *s, const char *id, const char *tag_and_decision, const char *part)
+{
+	_cleanup_(mem) char *tag = xstrdup(tag_and_decision);
+	char *decision = strchr(tag, ' ');
+	_cleanup_(mem) char *line = NULL;
+
+	*decision++ = '\0';
+	line = xasprintf("{\"id\":7,\"op\":\"answer\",\"bot\":\"b\",\"turn\":1,\"call_id\":\"%s\","
+			 "\"request\":1,\"by\":\"me\",\"tag\":\"%s\",\"decision\":\"%s\"}\n",
+		id, tag, decision);
+	answered(s, line, part);
+}
+
+static void an_answer_lets_a_parked_call_run(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *id = open_gated(&s, CALL DONE, CREATE GATES "}]}\n");
+
+	(void)state;
+	answered(&s, "{\"id\":3,\"op\":\"stats\"}\n",
+		"\"waiting_turns\":1,\"paced_turns\":0,\"approval_requests\":1");
+	answered(&s, "{\"id\":4,\"op\":\"inspect\",\"bot\":\"b\"}\n", "\"status\":\"waiting\"");
+	answered(&s, "{\"id\":5,\"op\":\"events\",\"bot\":\"b\",\"after\":2}\n",
+		"\"handles\":[],\"deadline_ms\":null,\"any\":false");
+	answer(&s, id, "h allow", "no_pending_approval");
+	answer(&s, id, "g allow", "\"decision\":\"allow\"");
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	answered(&s, "{\"id\":9,\"op\":\"events\",\"bot\":\"b\",\"after\":6}\n",
+		"\"approvals\":[{\"tag\":\"g\",\"by\":\"me\"");
+	answered(&s, "{\"id\":9,\"op\":\"stats\"}\n",
+		"\"waiting_turns\":0,\"paced_turns\":0,\"approval_requests\":0");
+	served_close(&s);
+}
+
+static void a_denial_of_a_parked_call_goes_to_the_model(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *id = open_gated(&s, CALL DONE, CREATE GATES "}]}\n");
+
+	(void)state;
+	answer(&s, id, "g deny", "\"decision\":\"deny\"");
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	answered(&s, "{\"id\":9,\"op\":\"events\",\"bot\":\"b\",\"after\":6}\n", "\"denied\":true");
+	served_close(&s);
+}
+
+static void the_first_of_two_gates_is_kept_and_the_turn_stays_parked(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *id = open_gated(
+		&s, CALL DONE, CREATE GATES "},{\"tag\":\"h\",\"tools\":[\"echo\"]}]}\n");
+
+	(void)state;
+	answer(&s, id, "g allow", "\"decision\":\"allow\"");
+	assert_int_equal(parked_find(&s.d, STR("b"))->state, PARKED_RESTING);
+	answer(&s, id, "g deny", "approval_already_answered");
+	answered(&s, "{\"id\":3,\"op\":\"approvals\"}\n",
+		"[{\"tag\":\"g\",\"decision\":\"allow\"},{\"tag\":\"h\",\"decision\":null}]");
+	answered(&s, "{\"id\":3,\"op\":\"approvals\",\"tag\":\"g\"}\n", "\"approvals\":[],");
+	answer(&s, id, "h allow", "\"decision\":\"allow\"");
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	served_close(&s);
+}
+
+static void a_gate_expires_while_its_turn_is_parked(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *id = open_gated(&s, CALL DONE, CREATE GATES ",\"expire_ms\":300}]}\n");
+
+	(void)state;
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	answered(&s, "{\"id\":9,\"op\":\"events\",\"bot\":\"b\",\"after\":6}\n", "\"denied\":true");
+	answer(&s, id, "g allow", "stale_turn");
+	served_close(&s);
+}
+
+/* The calls behind the one that waits are still planned, and are rebuilt from their item. */
+static void a_round_goes_on_behind_the_call_that_waited(void **state)
+{
+	static const char script[] = "{\"calls\":[{\"tool\":\"echo\",\"arguments\":{\"text\":"
+				     "\"one\"}},{\"tool\":\"echo\","
+				     "\"arguments\":{\"text\":\"two\"}},{\"tool\":\"nothing\","
+				     "\"arguments\":{}}]}\n" DONE;
+	struct served s;
+	_cleanup_(mem) char *id = open_gated(&s, script, CREATE GATES "}]}\n"), *list = NULL;
+	char *second;
+
+	(void)state;
+	assert_int_equal(parked_find(&s.d, STR("b"))->requests, 2);
+	answer(&s, id, "g allow", "\"decision\":\"allow\"");
+	served_until(&s, is_parked);
+	list = ask(&s, "{\"id\":6,\"op\":\"approvals\"}\n");
+	has(list, "\"text\":\"two\"");
+	second = strstr(list, "\"call_id\":\"") + 11;
+	second[strcspn(second, "\"")] = '\0';
+	answer(&s, second, "g allow", "\"decision\":\"allow\"");
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	answered(&s, "{\"id\":9,\"op\":\"events\",\"bot\":\"b\",\"after\":12}\n",
+		"\"event\":\"tool_completed\"");
+	served_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +296,11 @@ int main(void)
 		cmocka_unit_test(a_parked_turn_waits_for_a_slot_to_go_on),
 		cmocka_unit_test(a_stop_while_a_turn_parks_ends_it),
 		cmocka_unit_test(a_stop_while_a_turn_comes_back_ends_it),
+		cmocka_unit_test(an_answer_lets_a_parked_call_run),
+		cmocka_unit_test(a_denial_of_a_parked_call_goes_to_the_model),
+		cmocka_unit_test(the_first_of_two_gates_is_kept_and_the_turn_stays_parked),
+		cmocka_unit_test(a_gate_expires_while_its_turn_is_parked),
+		cmocka_unit_test(a_round_goes_on_behind_the_call_that_waited),
 	};
 
 	return cmocka_run_group_tests_name("serve.park", tests, NULL, NULL);

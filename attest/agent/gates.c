@@ -350,6 +350,67 @@ static void AG_148_a_record_tells_who_decided(struct attest *t)
 	}
 }
 
+struct awaited {
+	struct drill *r;
+	const char *bot;
+};
+
+static bool is_waiting(struct attest *t, void *arg)
+{
+	const struct awaited *a = arg;
+	const struct json *record = attest_call(
+		t, a->r->d->client, "\"op\":\"inspect\",\"bot\":\"%s\"", a->bot);
+
+	return str_is(json_str(json_get(record, "status")), "waiting");
+}
+
+static void await_parked(struct attest *t, struct drill *r, const char *bot)
+{
+	struct awaited a = {r, bot};
+
+	attest_until(t, "the turn is parked", is_waiting, &a);
+}
+
+#define EXPIRES(ms)                                                                                \
+	"\"approval_hold_ms\":0,\"gates\":[{\"tag\":\"t\",\"tools\":[\"shell\"],\"expire_ms\":" ms \
+	"}]"
+
+static void check_not_reviewed(struct attest *t, struct drill *r, int64_t turn, const char *file)
+{
+	struct drilled done = drill_end(r, "b", turn);
+
+	check_denied(t, done);
+	attest_has(t, "what the model is told", done.text, "not reviewed");
+	attest_absent(t, file);
+}
+
+static void AG_149_what_nobody_judged_is_denied(struct attest *t)
+{
+	const struct json *approval;
+	const char *file;
+	struct drill r;
+	int64_t turn = start_gated(&r, t, EXPIRES("200"), &file), other;
+
+	check_not_reviewed(t, &r, turn, file);
+	/* the daemon dies while the gate's time runs, and the gate's time is over in the next one
+	 */
+	(void)attest_call(t, r.d->client, "\"op\":\"configure\",\"bot\":\"b\"," EXPIRES("1500"));
+	(void)attest_bot(t, r.d, "other", EXPIRES("null"));
+	turn = drill_submit(&r, "b", 1);
+	other = drill_submit(&r, "other", 1);
+	await_parked(t, &r, "b");
+	await_parked(t, &r, "other");
+	attest_daemon_kill(t, r.d);
+	drill_again(&r, NULL);
+	check_not_reviewed(t, &r, turn, file);
+	/* one without an expiry waits on, and is judged in the next daemon */
+	approval = attest_pending(t, r.d, "other");
+	attest_absent(t, file);
+	attest_answer(t, r.d, approval, "allow", "");
+	check_done(t, drill_end(&r, "other", other));
+	attest_true(t, attest_exists(file), "it did not run");
+}
+
 static void AG_150_a_bot_gets_no_gate_unasked(struct attest *t)
 {
 	const char *file;
@@ -463,6 +524,7 @@ const struct attest_case attest_agent_gates[] = {
 	{"AG-146", NEEDS_NOTHING, AG_146_every_gate_has_to_allow                    },
 	{"AG-147", NEEDS_NOTHING, AG_147_the_first_deny_denies                      },
 	{"AG-148", NEEDS_NOTHING, AG_148_a_record_tells_who_decided                 },
+	{"AG-149", NEEDS_NOTHING, AG_149_what_nobody_judged_is_denied               },
 	{"AG-150", NEEDS_NOTHING, AG_150_a_bot_gets_no_gate_unasked                 },
 	{"AG-151", NEEDS_NOTHING, AG_151_a_client_sets_and_replaces_gates           },
 	{"AG-155", NEEDS_SANDBOX, AG_155_only_what_leaves_the_sandbox_is_judged     },
