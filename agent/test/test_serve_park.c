@@ -45,13 +45,13 @@ static void answered(struct served *s, const char *line, const char *part)
 }
 
 /* A turn whose provider asked to wait. */
-static void open_paced(struct served *s, const char *script, int64_t wait_ms)
+static void open_paced(struct served *s)
 {
-	served_open(s, script);
+	served_open(s, SLOW);
 	served_ask(s, CREATE "}\n");
 	served_ask(s, SUBMIT);
 	served_until(s, asks_model);
-	live_park_paced(live_find(&s->d, STR("b")), clock_mono_ms(s->d.clock) + wait_ms);
+	live_park_paced(live_find(&s->d, STR("b")), clock_mono_ms(s->d.clock) + 600000);
 	served_until(s, is_parked);
 }
 
@@ -60,7 +60,7 @@ static void a_paced_turn_holds_nothing_and_says_so(void **state)
 	struct served s;
 
 	(void)state;
-	open_paced(&s, SLOW, 600000);
+	open_paced(&s);
 	assert_int_equal(table_count(s.d.live), 0);
 	assert_int_equal(s.d.sched.active, 0);
 	answered(&s, "{\"id\":3,\"op\":\"stats\"}\n", "\"waiting_turns\":0,\"paced_turns\":1,");
@@ -72,13 +72,22 @@ static void a_paced_turn_holds_nothing_and_says_so(void **state)
 	served_close(&s);
 }
 
+/* The provider is slow to answer, and asks to wait before it does. */
+static void open_pacing(struct served *s, int64_t wait_ms)
+{
+	served_open(s, "{\"say\":\"done\",\"delay_ms\":300}\n");
+	served_ask(s, CREATE "}\n");
+	served_ask(s, SUBMIT);
+	served_until(s, asks_model);
+	live_park_paced(live_find(&s->d, STR("b")), clock_mono_ms(s->d.clock) + wait_ms);
+}
+
 static void a_paced_turn_asks_its_model_when_the_time_is_over(void **state)
 {
 	struct served s;
 
 	(void)state;
-	/* 300 ms held at the provider, which asks to wait before a reply comes */
-	open_paced(&s, "{\"say\":\"done\",\"delay_ms\":300}\n", 50);
+	open_pacing(&s, 50);
 	answered(&s, "{\"id\":3,\"op\":\"wait\",\"handles\":[\"turn:b/1\"]}\n",
 		"\"status\":\"completed\"");
 	answered(&s, "{\"id\":4,\"op\":\"events\",\"bot\":\"b\",\"after\":2}\n",
@@ -92,7 +101,7 @@ static void a_parked_turn_is_ended_by_an_interrupt(void **state)
 	struct served s;
 
 	(void)state;
-	open_paced(&s, SLOW, 600000);
+	open_paced(&s);
 	answered(&s,
 		"{\"id\":3,\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"q\",\"prompt\":"
 		"\"p\"}\n",
@@ -106,15 +115,21 @@ static void a_parked_turn_is_ended_by_an_interrupt(void **state)
 	served_close(&s);
 }
 
+static bool is_wanted(struct served *s)
+{
+	const struct parked *p = parked_find(&s->d, STR("b"));
+
+	return p && p->state == PARKED_WANTED;
+}
+
 static void a_parked_turn_waits_for_a_slot_to_go_on(void **state)
 {
 	struct served s;
 
 	(void)state;
-	open_paced(&s, "{\"say\":\"done\",\"delay_ms\":300}\n", 20);
+	open_pacing(&s, 1);
 	s.d.sched.active_max = 0;
-	served_for(&s, 60);
-	assert_int_equal(parked_find(&s.d, STR("b"))->state, PARKED_WANTED);
+	served_until(&s, is_wanted);
 	answered(&s, "{\"id\":3,\"op\":\"inspect\",\"bot\":\"b\"}\n", "\"status\":\"paced\"");
 	s.d.sched.active_max = 1;
 	schedule_kick(&s.d);
@@ -148,7 +163,7 @@ static void a_stop_while_a_turn_comes_back_ends_it(void **state)
 	struct served s;
 
 	(void)state;
-	open_paced(&s, SLOW, 600000);
+	open_paced(&s);
 	served_hold_writer(&s);
 	parked_resume(parked_find(&s.d, STR("b")));
 	assert_int_equal(parked_find(&s.d, STR("b"))->state, PARKED_RESUMING);
