@@ -63,6 +63,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
 # The oldest release of each library that is supported: what Debian 12 has. Configuring stops at an older one.
 set(SUITE_MINIMUM_libuv 1.44.2)
 set(SUITE_MINIMUM_sqlite3 3.40.1)
+set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_libseccomp 2.5.4)
 set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_cmocka 1.1.5)
