@@ -66,6 +66,7 @@ set(SUITE_MINIMUM_sqlite3 3.40.1)
 set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_libseccomp 2.5.4)
 set(SUITE_MINIMUM_openssl 3.0)
+set(SUITE_MINIMUM_zlib 1.2.13)
 set(SUITE_MINIMUM_cmocka 1.1.5)
 set(SUITE_MINIMUM_jansson 2.14)
 

@@ -13,8 +13,10 @@ static const char *const skip[] = {"id", "op", NULL};
 
 static const struct request_row *const tables[] = {
 	bot_requests,
+	life_requests,
 	turn_requests,
 	read_requests,
+	artifact_requests,
 	follow_requests,
 	approval_requests,
 	daemon_requests,

@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 17 };
+enum { AGENT_COMMANDS = 20 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -17,6 +17,9 @@ extern const struct cli_command cmd_interrupt;
 extern const struct cli_command cmd_ls;
 extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_configure;
+extern const struct cli_command cmd_fork;
+extern const struct cli_command cmd_rm;
+extern const struct cli_command cmd_prune;
 extern const struct cli_command cmd_turns;
 extern const struct cli_command cmd_result;
 extern const struct cli_command cmd_wait;

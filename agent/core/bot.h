@@ -97,6 +97,11 @@ int bot_read_gates(struct arena *a, const struct json *gates, struct gate **ret,
 	struct error *err);
 void bot_write_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count);
 bool gate_names_tool(const struct gate *g, struct str tool);
+/* Adds gates that come with where a bot is from (spec 6.1): of one tag, the tools of both and the
+ * shorter expiry; of their tools only those it has; none that would name no tool.
+ * BOT_INVALID_GATE when there would be too many. Lives in `a`. */
+int bot_add_gates(struct arena *a, struct bot_settings *set, const struct gate *add, size_t count,
+	struct error *err);
 
 /* The record of `create`, `inspect`, `bots` (spec 2.3). instructions are left out unless asked for.
  * name: NULL in an array. */

@@ -118,8 +118,8 @@ static const char version_1[] =
 	"CREATE INDEX artifacts_call ON artifacts (turn, call_id, stream);";
 
 static const char version_2[] =
-	"ALTER TABLE store ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;" /* of deleted bots
-										  */
+	/* the newest event that was ever taken out, by a prune or with its bot */
+	"ALTER TABLE store ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;"
 
 	"ALTER TABLE bots ADD COLUMN closed INTEGER;" /* node: the newest with no open call after it
 						       */
@@ -129,7 +129,11 @@ static const char version_2[] =
 	"ALTER TABLE bots ADD COLUMN elision INTEGER;"
 	"ALTER TABLE bots ADD COLUMN cache_bot INTEGER;" /* whose prompt cache key it has; NULL: own
 							  */
-	"ALTER TABLE bots ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE bots ADD COLUMN pruned_cursor INTEGER NOT NULL DEFAULT 0;" /* as the store's */
+	"ALTER TABLE bots ADD COLUMN base INTEGER;" /* of a fork: the node it begins behind */
+	"UPDATE bots SET closed = head WHERE running_turn IS NULL;"
+	"CREATE INDEX bots_base ON bots (base) WHERE base IS NOT NULL;"
+	"CREATE INDEX bots_deleting ON bots (id) WHERE status = 'deleting';"
 
 	"ALTER TABLE turns ADD COLUMN expected_turn INTEGER;" /* of a strict steer */
 	"ALTER TABLE turns ADD COLUMN into_turn INTEGER;" /* of a steered one: who took it up … */
@@ -144,9 +148,11 @@ static const char version_2[] =
 	"ALTER TABLE turns ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0;" /* its records are gone */
 	"CREATE INDEX turns_waiting ON turns (id) WHERE status = 'waiting';"
 	"CREATE INDEX turns_paced ON turns (id) WHERE status = 'paced';"
-	"CREATE INDEX turns_retained ON turns (bot, id) WHERE pruned = 0;"
+	"CREATE INDEX turns_retained ON turns (bot, id)"
+	" WHERE pruned = 0 AND finished_ms IS NOT NULL;"
 	"CREATE INDEX events_turn ON events (turn, id) WHERE turn IS NOT NULL;"
 	"CREATE INDEX nodes_turn ON nodes (turn, id);"
+	"CREATE INDEX nodes_parent ON nodes (parent) WHERE parent IS NOT NULL;"
 
 	"ALTER TABLE tools ADD COLUMN judged TEXT;" /* JSON: where it would run, as verdicts were
 						     * asked for */

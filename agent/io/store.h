@@ -37,11 +37,16 @@ extern const struct error_kind STORE_TURN_NOT_FOUND;     /* turn_not_found */
 extern const struct error_kind STORE_STALE_TURN;         /* stale_turn */
 extern const struct error_kind STORE_NODE_NOT_FOUND;     /* node_not_in_history */
 extern const struct error_kind STORE_ARTIFACT_NOT_FOUND; /* artifact_not_found */
+extern const struct error_kind STORE_ARTIFACT_PRUNED;    /* artifact_pruned */
 extern const struct error_kind STORE_WORKSPACE_REQUIRED; /* workspace_required */
 extern const struct error_kind STORE_EVENT_TOO_LARGE;    /* event_page_item_limit */
 extern const struct error_kind STORE_CONTEXT_LIMIT;      /* context_limit */
 extern const struct error_kind STORE_CALL_REPEATED;      /* duplicate_call_id */
 extern const struct error_kind STORE_CALL_INVALID;       /* invalid_tool_call */
+extern const struct error_kind STORE_FORK_NODE;          /* node_not_in_source_history */
+extern const struct error_kind STORE_FORK_OPEN;          /* fork_point_has_open_tool_calls */
+extern const struct error_kind STORE_FORK_REASONING;     /* fork_point_splits_reasoning */
+extern const struct error_kind STORE_ALLOW_WIDENS;       /* allow_widens */
 
 struct store;
 struct store_park; /* store_park.h */
@@ -70,6 +75,7 @@ struct store_recovery {
 	int64_t unknown_calls;
 	int64_t ready_turns; /* queued turns that may start now */
 	int64_t parked_turns;
+	int64_t deleted_bots; /* whose deletion had begun */
 };
 
 struct store_options {
@@ -122,7 +128,8 @@ struct store_create {
 	struct str created_by; /* absent: none */
 	int64_t created_by_id;
 };
-/* Inserts the bot and its `created` event. STORE_BOT_EXISTS, STORE_CREATOR. */
+/* Inserts the bot, which takes its creator's gates over, and its `created` event. STORE_BOT_EXISTS,
+ * STORE_CREATOR, BOT_INVALID_GATE. */
 int store_bot_create(struct store_tx *tx, const struct store_create *c, struct arena *a,
 	struct bot *ret, struct error *err);
 int store_bot_get(
@@ -135,6 +142,55 @@ int store_bot_list(struct store_view *v, struct str after, int limit, struct are
 /* Replaces all settings (the caller read, changed and checked them in the same job) and records
  * `configured`. */
 int store_bot_configure(struct store_tx *tx, const struct bot *b, struct error *err);
+
+/*
+ * The life cycle (spec 3.6). A fork shares its source's nodes and copies what the source is; a
+ * deletion and a prune go in pieces of STORE_PIECE_TURNS turns, one job each, so that other bots
+ * have their turn between them.
+ */
+enum { STORE_PIECE_TURNS = 4 };
+
+struct store_fork {
+	struct str source, name;
+	int64_t checkpoint;    /* node; 0: where the source stands */
+	struct str workspace;  /* canonical; absent: the source's */
+	int64_t budget_tokens; /* 0: the source's */
+	struct str created_by; /* absent: none */
+	int64_t created_by_id;
+	const struct gate *gates; /* beside the source's and the creator's */
+	size_t gate_count;
+	bool has_allow; /* it may call `allow` of its tools; else what the source may */
+	struct str_list allow;
+};
+/* STORE_FORK_NODE, STORE_FORK_OPEN, STORE_FORK_REASONING, STORE_ALLOW_WIDENS, and as create. Event
+ * `forked`. */
+int store_bot_fork(struct store_tx *tx, const struct store_fork *f, struct arena *a,
+	struct bot *ret, struct error *err);
+
+/* What was deleted; pieces add to it. */
+struct store_deleted {
+	int64_t turns, events, nodes;
+};
+/* The bot is deleting from now on: it is found no more, its name is not free yet. STORE_BOT_BUSY
+ * while it has a turn that is not over or a command in the background. A deletion that has begun is
+ * gone on with. *ret_bot: for the pieces. */
+int store_bot_delete(struct store_tx *tx, struct str name, int64_t *ret_bot, struct error *err);
+/* Nodes that another bot's history holds stay. *ret_done: the bot is gone. */
+int store_bot_delete_piece(struct store_tx *tx, int64_t bot, struct store_deleted *sum,
+	bool *ret_done, struct error *err);
+
+struct store_pruned {
+	int64_t events;
+	int64_t cursor; /* of the bot: events up to it may be gone */
+};
+/* Drops events, calls, ended processes and artifacts of finished turns older than the newest
+ * `keep`. Adds to *sum. */
+int store_bot_prune_piece(struct store_tx *tx, int64_t bot, int64_t keep, struct store_pruned *sum,
+	bool *ret_done, struct error *err);
+/* Events up to *ret may be gone; bot 0: of any bot. *ret_there false: there is no such bot (any
+ * more). */
+int store_pruned_cursor(
+	struct store_view *v, int64_t bot, int64_t *ret, bool *ret_there, struct error *err);
 
 /*
  * Turns.
@@ -276,6 +332,7 @@ struct store_finish {
 	int64_t bot, turn;
 	enum turn_status status; /* a final one */
 	struct str error, detail;
+	int64_t retain_turns; /* of the bot: how many keep their records; 0: all */
 };
 struct store_finished {
 	bool next_ready; /* the bot's next queued turn became `ready` */
@@ -325,7 +382,28 @@ int store_history(struct store_view *v, int64_t bot, int64_t from, int64_t min_n
  * item they are read while they stay within HISTORY_ITEMS_MAX_BYTES; the others are left absent. */
 int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t count,
 	struct arena *a, struct store_node **ret, struct error *err);
+
+/*
+ * Artifacts: what a command wrote, beyond what its result shows. Of the bot's own turns, and of
+ * those whose results its history shares, but for commands in the background. STORE_TURN_NOT_FOUND,
+ * STORE_ARTIFACT_NOT_FOUND, STORE_ARTIFACT_PRUNED.
+ */
+struct store_artifact_ref {
+	int64_t bot, turn;
+	struct str call_id, stream;
+};
 int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
 	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err);
+/* At most `limit` bytes from `offset` on; nothing behind the end. Of what is stored in blocks only
+ * those that it touches are unpacked. */
+struct store_page {
+	struct str bytes;
+	int64_t total;
+};
+int store_artifact_page(struct store_view *v, const struct store_artifact_ref *ref, int64_t offset,
+	int64_t limit, struct arena *a, struct store_page *ret, struct error *err);
+/* The streams that the call has, by name; `ref->stream` is not looked at. */
+int store_artifact_streams(struct store_view *v, const struct store_artifact_ref *ref,
+	struct arena *a, struct str_list *ret, struct error *err);
 
 #endif

@@ -323,14 +323,39 @@ static int record_created(struct store_tx *tx, const struct bot *b, struct error
 	return store_record(tx, &at, "created", &data, err);
 }
 
+/* A bot that a bot makes has its maker's gates too. */
+static int take_gates(struct store_view *v, const struct store_create *c, struct arena *a,
+	struct bot_settings *set, struct error *err)
+{
+	struct bot creator;
+
+	if (!c->created_by.p)
+		return 0;
+	if (store_bot_get_id(v, c->created_by_id, a, &creator, err) < 0)
+		return -1;
+	return bot_add_gates(a, set, creator.set.gates, creator.set.gate_count, err);
+}
+
+int store_bot_add(struct store_tx *tx, const struct store_create *c, struct arena *a,
+	struct bot *ret, struct error *err)
+{
+	struct store_create with = *c;
+	struct bot b;
+
+	if (check_create(&tx->view, c, err) < 0 ||
+		take_gates(&tx->view, c, a, &with.set, err) < 0 || insert(tx, &with, err) < 0 ||
+		store_bot_get_id(&tx->view, db_last_id(tx->view.db), a, &b, err) < 0)
+		return -1;
+	*ret = b;
+	return 0;
+}
+
 int store_bot_create(struct store_tx *tx, const struct store_create *c, struct arena *a,
 	struct bot *ret, struct error *err)
 {
 	struct bot b;
 
-	if (check_create(&tx->view, c, err) < 0 || insert(tx, c, err) < 0 ||
-		store_bot_get_id(&tx->view, db_last_id(tx->view.db), a, &b, err) < 0 ||
-		record_created(tx, &b, err) < 0)
+	if (store_bot_add(tx, c, a, &b, err) < 0 || record_created(tx, &b, err) < 0)
 		return -1;
 	*ret = b;
 	return 0;

@@ -390,7 +390,7 @@ int store_append(struct store_tx *tx, const struct store_append *ap, struct aren
 		add_items(tx, &l, ap, nodes, err) < 0 || store_line_save(tx, &l, err) < 0 ||
 		account(tx, ap, ap->item_count ? nodes[ap->item_count - 1] : 0, err) < 0 ||
 		record_usage(tx, &l.at, &ap->usage, err) < 0 ||
-		plan_calls(tx, &l, ap, nodes, now_ms, err) < 0)
+		plan_calls(tx, &l, ap, nodes, now_ms, err) < 0 || store_line_close(tx, &l, err) < 0)
 		return -1;
 	*ret_nodes = nodes;
 	*ret_announced_ms = now_ms;
@@ -452,22 +452,6 @@ int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str 
 	return db_run(s, err) < 0 ? -1 : record_started(tx, &l.at, &c, err);
 }
 
-static int insert_artifacts(
-	struct store_tx *tx, int64_t turn, const struct store_result *r, struct error *err)
-{
-	for (size_t i = 0; i < r->artifact_count; i++) {
-		struct db_stmt *s = store_stmt(&tx->view, SQL_ARTIFACT_INSERT);
-
-		db_bind_i64(s, 1, turn);
-		db_bind_str(s, 2, r->call_id);
-		db_bind_str(s, 3, r->artifacts[i].stream);
-		db_bind_blob(s, 4, r->artifacts[i].bytes.p, r->artifacts[i].bytes.len);
-		if (db_run(s, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* References as results carry them: TURN/CALL/STREAM. */
 static void put_artifacts(
 	struct json_out *j, struct arena *a, int64_t turn, const struct store_result *r)
@@ -527,7 +511,7 @@ int store_call_complete(struct store_tx *tx, struct store_line *l, const struct 
 	db_bind_i64(s, 1, row.id);
 	db_bind_i64(s, 2, node);
 	db_bind_str(s, 3, decided);
-	if (db_run(s, err) < 0 || insert_artifacts(tx, l->at.turn, r, err) < 0 ||
+	if (db_run(s, err) < 0 || store_artifacts_add(tx, l->at.turn, r, err) < 0 ||
 		(r->pin.p && store_note_set(tx, l->at.bot, node, r->pin, err) < 0) ||
 		record_completed(tx, &l->at, r, node, err) < 0)
 		return -1;
@@ -543,7 +527,8 @@ int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const stru
 	int64_t node;
 
 	if (store_line_open(&tx->view, bot, turn, &scratch, &l, err) < 0 ||
-		store_call_complete(tx, &l, r, &node, err) < 0 || store_line_save(tx, &l, err) < 0)
+		store_call_complete(tx, &l, r, &node, err) < 0 ||
+		store_line_save(tx, &l, err) < 0 || store_line_close(tx, &l, err) < 0)
 		return -1;
 	*ret_node = node;
 	return 0;

@@ -6,7 +6,6 @@
 #include "agent/io/store_internal.h"
 
 const struct error_kind STORE_NODE_NOT_FOUND = {"node_not_in_history", ERROR_CLASS_NOT_FOUND};
-const struct error_kind STORE_ARTIFACT_NOT_FOUND = {"artifact_not_found", ERROR_CLASS_NOT_FOUND};
 
 /* A node without its item. */
 struct link {
@@ -72,7 +71,7 @@ static int is_own(struct store_view *v, int64_t bot, int64_t node, struct error 
 
 /* Whether the lineage holds the node: at once for what the bot made itself, by walking for a prefix
  * it shares. 1, 0, -1. */
-static int in_lineage(
+int store_in_lineage(
 	struct store_view *v, int64_t bot, int64_t head, int64_t node, struct error *err)
 {
 	struct link at = {.id = head};
@@ -91,7 +90,7 @@ static int in_lineage(
 static int check_lineage(
 	struct store_view *v, int64_t bot, int64_t head, int64_t node, struct error *err)
 {
-	int there = in_lineage(v, bot, head, node, err);
+	int there = store_in_lineage(v, bot, head, node, err);
 
 	if (there == 0)
 		return error_set(err, &STORE_NODE_NOT_FOUND, "the bot's history has no node %lld",
@@ -240,29 +239,4 @@ int store_items(struct store_view *v, int64_t bot, const int64_t *nodes, size_t 
 	}
 	*ret = list;
 	return 0;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): what is asked for, and where it goes */
-int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct str call_id,
-	struct str stream, struct arena *a, struct str *ret_bytes, struct error *err)
-{
-	_cleanup_(arena) struct arena scratch = {0};
-	struct store_turn t;
-	struct db_stmt *s;
-	int rc;
-
-	if (store_turn_get(v, bot, turn, &scratch, &t, err) < 0)
-		return -1;
-	s = store_stmt(v, SQL_ARTIFACT_GET);
-	db_bind_i64(s, 1, turn);
-	db_bind_str(s, 2, call_id);
-	db_bind_str(s, 3, stream);
-	rc = db_step(s, err);
-	if (rc == 1)
-		*ret_bytes = store_col(s, 0, a);
-	db_reset(s);
-	if (rc == 0)
-		return error_set(err, &STORE_ARTIFACT_NOT_FOUND, "turn %lld has no such artifact",
-			(long long)turn);
-	return rc < 0 ? -1 : 0;
 }

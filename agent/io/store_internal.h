@@ -105,6 +105,28 @@ int store_line_open(const struct store_view *v, int64_t bot, int64_t turn, struc
 int store_line_add(struct store_tx *tx, struct store_line *l, struct str item, int64_t *ret_node,
 	struct error *err);
 int store_line_save(struct store_tx *tx, const struct store_line *l, struct error *err);
+/* After a save: with no call of the turn open, the bot may be forked from its head. */
+int store_line_close(struct store_tx *tx, const struct store_line *l, struct error *err);
+
+/* Inserts the bot, which takes its creator's gates over; no event. STORE_BOT_EXISTS, STORE_CREATOR.
+ */
+int store_bot_add(struct store_tx *tx, const struct store_create *c, struct arena *a,
+	struct bot *ret, struct error *err);
+/* 1 the bot's lineage, which ends in `head`, holds the node; 0, -1. */
+int store_in_lineage(
+	struct store_view *v, int64_t bot, int64_t head, int64_t node, struct error *err);
+
+/* Events up to this one are gone, of the bot and of the store: store_prune.c. */
+int store_set_pruned(struct store_tx *tx, int64_t bot, int64_t cursor, struct error *err);
+/* Deletes what a turn left beside its nodes. Adds to *events, moves *cursor on. */
+int store_drop_records(
+	struct store_tx *tx, int64_t turn, int64_t *events, int64_t *cursor, struct error *err);
+/* What a call wrote, packed where that helps: store_artifacts.c. */
+int store_artifacts_add(
+	struct store_tx *tx, int64_t turn, const struct store_result *r, struct error *err);
+/* One piece of what the bot retains no longer, in the commit that completes `turn`, whose own
+ * records stay. retain 0: all is kept. */
+int store_retain(struct store_tx *tx, int64_t bot, int64_t turn, int64_t retain, struct error *err);
 
 /* Turn rows: store_turn_rows.c. The statement's columns are TURN_COLUMNS. */
 int store_turn_from_row(

@@ -78,6 +78,34 @@ static int count_ready(struct store_view *v, int64_t *ret, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Deletions that had begun. */
+static int finish_deletions(struct store_tx *tx, int64_t *ret_count, struct error *err)
+{
+	int64_t bot = 0, count = 0;
+	int rc;
+
+	for (;;) {
+		struct db_stmt *s = store_stmt(&tx->view, SQL_BOT_NEXT_DELETING);
+		struct store_deleted sum = {0};
+		bool done = false;
+
+		db_bind_i64(s, 1, bot);
+		rc = db_step(s, err);
+		if (rc == 1)
+			bot = db_col_i64(s, 0);
+		db_reset(s);
+		if (rc <= 0)
+			break;
+		while (!done) {
+			if (store_bot_delete_piece(tx, bot, &sum, &done, err) < 0)
+				return -1;
+		}
+		count++;
+	}
+	*ret_count = count;
+	return rc;
+}
+
 int store_recover(struct store_tx *tx, const struct store_options *o, struct store_recovery *ret,
 	struct error *err)
 {
@@ -95,7 +123,8 @@ int store_recover(struct store_tx *tx, const struct store_options *o, struct sto
 			after = list[i].turn;
 		}
 	} while (count == PIECE);
-	if (count_ready(&tx->view, &r.ready_turns, err) < 0 ||
+	if (finish_deletions(tx, &r.deleted_bots, err) < 0 ||
+		count_ready(&tx->view, &r.ready_turns, err) < 0 ||
 		store_recover_parked(tx, o, SQL_TURNS_WAITING, &waiting, err) < 0 ||
 		store_recover_parked(tx, o, SQL_TURNS_PACED, &paced, err) < 0)
 		return -1;

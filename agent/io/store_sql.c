@@ -24,6 +24,9 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_STORE_QUEUED] = "SELECT queued_turns, queued_bytes FROM store WHERE id = 1",
 	[SQL_STORE_QUEUE_ADD] = "UPDATE store SET queued_turns = queued_turns + ?1,"
 				" queued_bytes = queued_bytes + ?2 WHERE id = 1",
+	[SQL_STORE_PRUNED] = "SELECT pruned_cursor FROM store WHERE id = 1",
+	[SQL_STORE_SET_PRUNED] = "UPDATE store SET pruned_cursor = max(pruned_cursor, ?1)"
+				 " WHERE id = 1",
 
 	[SQL_BOT_INSERT] = "INSERT INTO bots (name, status, provider, family, created_by,"
 			   " created_by_id, settings, instructions)"
@@ -33,16 +36,38 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_BOT_LIST] = "SELECT " BOT_COLUMNS " FROM bots WHERE name > ?1"
 			 " ORDER BY name LIMIT ?2",
 	[SQL_BOT_CONFIGURE] = "UPDATE bots SET settings = ?2, instructions = ?3 WHERE id = ?1",
-	[SQL_BOT_IS] = "SELECT 1 FROM bots WHERE name = ?1 AND id = ?2",
+	[SQL_BOT_IS] = "SELECT 1 FROM bots WHERE name = ?1 AND id = ?2 AND status <> 'deleting'",
 	[SQL_BOT_START] = "UPDATE bots SET status = 'running', running_turn = ?2, head = ?3"
 			  " WHERE id = ?1",
-	[SQL_BOT_FINISH] = "UPDATE bots SET status = ?2, running_turn = NULL WHERE id = ?1",
+	[SQL_BOT_FINISH] = "UPDATE bots SET status = ?2, running_turn = NULL,"
+			   " closed = head WHERE id = ?1",
 	[SQL_BOT_STATUS] = "UPDATE bots SET status = ?2 WHERE id = ?1",
 	[SQL_BOT_HEAD] = "SELECT head FROM bots WHERE id = ?1",
 	[SQL_BOT_SET_HEAD] = "UPDATE bots SET head = ?2 WHERE id = ?1",
 	[SQL_BOT_USAGE] = "UPDATE bots SET tokens_used = tokens_used + ?2 + ?3,"
 			  " input_tokens = input_tokens + ?2,"
 			  " cached_input_tokens = cached_input_tokens + ?4 WHERE id = ?1",
+	/* With no call of the turn open, the conversation may be taken up from here. */
+	[SQL_BOT_CLOSE] = "UPDATE bots SET closed = head WHERE id = ?1 AND NOT EXISTS"
+			  " (SELECT 1 FROM tools WHERE turn = ?2 AND status <> 'completed')",
+	[SQL_BOT_FORK] = "UPDATE bots SET head = ?2, closed = ?2, base = ?2, cache_bot = ?3"
+			 " WHERE id = ?1",
+	[SQL_BOT_PRUNED] = "SELECT pruned_cursor FROM bots WHERE id = ?1",
+	[SQL_BOT_SET_PRUNED] = "UPDATE bots SET pruned_cursor = max(pruned_cursor, ?2)"
+			       " WHERE id = ?1",
+	[SQL_BOT_IN_USE] = "SELECT"
+			   " (SELECT id FROM turns WHERE bot = b.id AND status IN"
+			   "  ('ready', 'running', 'waiting', 'paced')),"
+			   " (SELECT id FROM turns WHERE bot = b.id AND status = 'queued' LIMIT 1),"
+			   " (SELECT id FROM processes WHERE bot = b.id AND status = 'running'"
+			   "  LIMIT 1)"
+			   " FROM bots b WHERE b.id = ?1",
+	[SQL_BOT_SET_DELETING] = "UPDATE bots SET status = 'deleting' WHERE id = ?1",
+	[SQL_BOT_DELETING] = "SELECT head FROM bots WHERE id = ?1 AND status = 'deleting'",
+	[SQL_BOT_DELETING_NAME] = "SELECT id FROM bots WHERE name = ?1 AND status = 'deleting'",
+	[SQL_BOT_NEXT_DELETING] = "SELECT id FROM bots WHERE status = 'deleting' AND id > ?1"
+				  " ORDER BY id LIMIT 1",
+	[SQL_BOT_DELETE] = "DELETE FROM bots WHERE id = ?1",
 
 	[SQL_TURN_INSERT] = "INSERT INTO turns (bot, request_id, status, delivery, workspace,"
 			    " workspace_given, model, model_given, from_bot, from_bot_id,"
@@ -85,6 +110,17 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_TURNS_RUNNING] = "SELECT id, bot FROM turns WHERE status = 'running' AND id > ?1"
 			      " ORDER BY id LIMIT ?2",
 	[SQL_TURNS_READY_COUNT] = "SELECT count(*) FROM turns WHERE status = 'ready' AND id > 0",
+	[SQL_TURN_KEPT] = "SELECT id FROM turns WHERE bot = ?1 AND pruned = 0"
+			  " AND finished_ms IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?2",
+	[SQL_TURNS_TO_PRUNE] = "SELECT t.id FROM turns t WHERE t.bot = ?1 AND t.id <= ?2"
+			       " AND t.id <> ?3 AND t.pruned = 0 AND t.finished_ms IS NOT NULL"
+			       " AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.turn = t.id"
+			       "  AND p.status = 'running')"
+			       " ORDER BY t.id LIMIT ?4",
+	[SQL_TURN_SET_PRUNED] = "UPDATE turns SET pruned = 1 WHERE id = ?1",
+	[SQL_TURNS_NEWEST] = "SELECT id FROM turns WHERE bot = ?1 ORDER BY id DESC LIMIT ?2",
+	[SQL_TURN_DELETE] = "DELETE FROM turns WHERE id = ?1",
+	[SQL_TURN_PRUNED] = "SELECT bot, pruned FROM turns WHERE id = ?1",
 
 	[SQL_LINE] = "SELECT b.name, t.status, b.head, n.depth, n.total_bytes, b.family"
 		     " FROM turns t"
@@ -96,6 +132,16 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_NODE_ITEM] = "SELECT turn, item FROM nodes WHERE id = ?1",
 	[SQL_NODE_OWNER] = "SELECT t.bot FROM nodes n JOIN turns t ON t.id = n.turn"
 			   " WHERE n.id = ?1",
+	[SQL_NODE_WHOLE] = "SELECT parent, turn, item FROM nodes WHERE id = ?1",
+	/* What a bot that goes may take with it: nothing hangs on the node, and whose turn made it
+	 * is that bot, gone, or going. */
+	[SQL_NODE_USED] = "SELECT n.parent, n.turn,"
+			  " EXISTS (SELECT 1 FROM nodes c WHERE c.parent = n.id)"
+			  " OR EXISTS (SELECT 1 FROM bots f WHERE f.base = n.id AND f.id <> ?2)"
+			  " OR EXISTS (SELECT 1 FROM turns t JOIN bots b ON b.id = t.bot"
+			  "  WHERE t.id = n.turn AND b.status <> 'deleting')"
+			  " FROM nodes n WHERE n.id = ?1",
+	[SQL_NODE_DELETE] = "DELETE FROM nodes WHERE id = ?1",
 
 	[SQL_NODE_WINDOW] = "SELECT n.parent, n.turn, n.total_bytes, s.bytes FROM nodes n"
 			    " LEFT JOIN stubs s ON s.node = n.id WHERE n.id = ?1",
@@ -150,6 +196,9 @@ const char *const store_sql[SQL_COUNT] = {
 			    " FROM tools t JOIN nodes n ON n.id = t.node"
 			    " WHERE t.turn = ?1 AND t.status <> 'completed' ORDER BY t.id",
 	[SQL_CALL_DECIDED] = "UPDATE tools SET verdicts = ?2 WHERE id = ?1",
+	[SQL_CALLS_DELETE] = "DELETE FROM tools WHERE turn = ?1",
+	[SQL_CALL_RESULT] = "SELECT result FROM tools WHERE turn = ?1 AND call_id = ?2"
+			    " ORDER BY id DESC LIMIT 1",
 
 	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
 	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"
@@ -158,9 +207,22 @@ const char *const store_sql[SQL_COUNT] = {
 			      " LEFT JOIN bots b ON b.id = e.bot"
 			      " WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
 	[SQL_EVENT_LAST] = "SELECT max(id) FROM events",
+	[SQL_EVENT_LAST_OF_TURN] = "SELECT id FROM events WHERE turn = ?1"
+				   " ORDER BY id DESC LIMIT 1",
+	[SQL_EVENTS_DELETE_TURN] = "DELETE FROM events WHERE turn = ?1",
+	[SQL_EVENT_FIRST_OF_BOT] = "SELECT id FROM events WHERE bot = ?1 ORDER BY id LIMIT 1",
+	[SQL_EVENT_DELETE] = "DELETE FROM events WHERE id = ?1",
 
-	[SQL_ARTIFACT_INSERT] = "INSERT INTO artifacts (turn, call_id, stream, bytes)"
-				" VALUES (?1, ?2, ?3, ?4)",
-	[SQL_ARTIFACT_GET] = "SELECT bytes FROM artifacts WHERE turn = ?1 AND call_id = ?2"
-			     " AND stream = ?3 ORDER BY id DESC LIMIT 1",
+	[SQL_ARTIFACT_INSERT] = "INSERT INTO artifacts (turn, call_id, stream, encoding,"
+				" total_bytes, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_ARTIFACT_GET] = "SELECT encoding, total_bytes, bytes FROM artifacts WHERE turn = ?1"
+			     " AND call_id = ?2 AND stream = ?3 ORDER BY id DESC LIMIT 1",
+	[SQL_ARTIFACTS_OF_CALL] = "SELECT DISTINCT stream FROM artifacts WHERE turn = ?1"
+				  " AND call_id = ?2 ORDER BY stream LIMIT ?3",
+	[SQL_ARTIFACTS_DELETE] = "DELETE FROM artifacts WHERE turn = ?1",
+
+	[SQL_PROCESS_OF_CALL] = "SELECT id FROM processes WHERE turn = ?1 AND call_id = ?2"
+				" LIMIT 1",
+	[SQL_PROCESSES_DELETE_TURN] = "DELETE FROM processes WHERE turn = ?1",
+	[SQL_PROCESSES_DELETE_BOT] = "DELETE FROM processes WHERE bot = ?1",
 };

@@ -246,3 +246,12 @@ int store_line_save(struct store_tx *tx, const struct store_line *l, struct erro
 	db_bind_i64(s, 2, l->head);
 	return db_run(s, err);
 }
+
+int store_line_close(struct store_tx *tx, const struct store_line *l, struct error *err)
+{
+	struct db_stmt *s = store_stmt(&tx->view, SQL_BOT_CLOSE);
+
+	db_bind_i64(s, 1, l->at.bot);
+	db_bind_i64(s, 2, l->at.turn);
+	return db_run(s, err);
+}

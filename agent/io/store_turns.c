@@ -475,7 +475,8 @@ int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct sto
 		store_calls_close(tx, &l, &unknown, err) < 0 || store_line_save(tx, &l, err) < 0 ||
 		set_finished(tx, f, l.head, err) < 0 || free_bot(tx, f, err) < 0 ||
 		record_finished(tx, &l.at, f, l.head, err) < 0 ||
-		promote(tx, f->bot, &next, err) < 0)
+		promote(tx, f->bot, &next, err) < 0 ||
+		store_retain(tx, f->bot, f->turn, f->retain_turns, err) < 0)
 		return -1;
 	*ret = (struct store_finished){.next_ready = next};
 	*ret_unknown = unknown;

@@ -282,8 +282,10 @@ static int run_finish(struct store_tx *tx, void *arg, struct error *err)
 /* The outcome by what happened: a stop's cause, a failure, or completed. */
 static void set_finish(struct live_turn *t)
 {
-	t->finish = (struct store_finish){
-		.bot = t->bot.id, .turn = t->info.id, .status = TURN_COMPLETED};
+	t->finish = (struct store_finish){.bot = t->bot.id,
+		.turn = t->info.id,
+		.status = TURN_COMPLETED,
+		.retain_turns = t->bot.set.limits.retain_turns};
 	if (t->fault.kind) {
 		t->finish.status = TURN_FAILED;
 		t->finish.error = t->fault_code.p ? t->fault_code : str_from(error_code(&t->fault));

@@ -21,10 +21,10 @@ void live_context(const struct live_turn *t, const struct live_call *c, struct t
 		.call_id = c->call_id};
 }
 
-static bool bot_has_tool(const struct bot *b, struct str name)
+static bool is_listed(const struct str_list *l, struct str name)
 {
-	for (size_t i = 0; i < b->set.tools.count; i++) {
-		if (str_eq(b->set.tools.items[i], name))
+	for (size_t i = 0; i < l->count; i++) {
+		if (str_eq(l->items[i], name))
 			return true;
 	}
 	return false;
@@ -38,8 +38,11 @@ static int find_tool(const struct live_turn *t, struct live_call *c, struct erro
 	if (!c->tool)
 		return error_set(
 			err, &TOOL_UNKNOWN, "there is no tool '" STR_FMT "'", STR_ARG(shown));
-	if (!bot_has_tool(&t->bot, c->name))
+	if (!is_listed(&t->bot.set.tools, c->name))
 		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot has no tool '" STR_FMT "'",
+			STR_ARG(shown));
+	if (t->bot.set.has_allowed && !is_listed(&t->bot.set.allowed, c->name))
+		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot may not call '" STR_FMT "'",
 			STR_ARG(shown));
 	return 0;
 }

@@ -21,6 +21,13 @@ void op_write(struct request *r,
 /* The limit of a page: PAGE_DEFAULT when none is given, 0 when it is none of 1 to PAGE_MAX. */
 int op_page_limit(bool given, int64_t limit);
 
+/* An absolute path of a folder that is there, by its real name; `what` names the field.
+ * workspace_must_exist_and_be_absolute. */
+int op_real_folder(
+	struct request *r, struct str path, const char *what, struct str *ret, struct error *err);
+/* The confinement of a bot as a whole: available, and its roots fit to be written. */
+int op_check_sandbox(struct daemon *d, struct arena *a, const struct bot *b, struct error *err);
+
 /* {"result":RECORD} of a bot. */
 void op_answer_record(struct request *r, const struct bot *b);
 

@@ -88,7 +88,7 @@ static bool given(const struct request *r, int field)
 }
 
 /* An absolute path of a folder that is there, by its real name. */
-static int real_folder(
+int op_real_folder(
 	struct request *r, struct str path, const char *what, struct str *ret, struct error *err)
 {
 	_cleanup_(guard_path) struct guard_path p = {.real = NULL};
@@ -112,11 +112,11 @@ static int read_folders(struct request *r, const struct settings_args *args,
 	char what[48];
 
 	if (given(r, F_WORKSPACE) &&
-		real_folder(r, args->workspace, "workspace", &set->workspace, err) < 0)
+		op_real_folder(r, args->workspace, "workspace", &set->workspace, err) < 0)
 		return -1;
 	for (size_t i = 0; i < args->writable_roots.count; i++) {
 		(void)snprintf(what, sizeof(what), "writable_roots[%zu]", i); /* fits */
-		if (real_folder(r, args->writable_roots.items[i], what, &roots[i], err) < 0)
+		if (op_real_folder(r, args->writable_roots.items[i], what, &roots[i], err) < 0)
 			return -1;
 	}
 	set->writable_roots = (struct str_list){roots, args->writable_roots.count};
@@ -129,7 +129,7 @@ static int read_folders(struct request *r, const struct settings_args *args,
 }
 
 /* The confinement as a whole: available, and its roots fit to be written. */
-static int check_sandbox(struct daemon *d, struct arena *a, const struct bot *b, struct error *err)
+int op_check_sandbox(struct daemon *d, struct arena *a, const struct bot *b, struct error *err)
 {
 	struct tool_context c = {.host = &d->host, .bot = b, .workspace = b->set.workspace};
 
@@ -269,7 +269,7 @@ static int prepare_create(struct request *r, const struct settings_args *args,
 	bot_limits_init(&w->set.limits);
 	w->create.set = w->set;
 	planned = (struct bot){.name = args->bot, .set = w->set};
-	return check_sandbox(r->d, &r->arena, &planned, err);
+	return op_check_sandbox(r->d, &r->arena, &planned, err);
 }
 
 static void op_create(struct request *r, const void *raw)
@@ -314,7 +314,7 @@ static int run_configure(struct store_tx *tx, struct request *r, struct error *e
 	if (store_bot_get(store_tx_view(tx), w->args->bot, &r->arena, &w->bot, err) < 0)
 		return -1;
 	merge(r, &w->set, &w->bot.set);
-	if (check_sandbox(r->d, &r->arena, &w->bot, err) < 0)
+	if (op_check_sandbox(r->d, &r->arena, &w->bot, err) < 0)
 		return -1;
 	return store_bot_configure(tx, &w->bot, err);
 }

@@ -22,6 +22,7 @@ struct events_work {
 	struct store_event *events;
 	size_t count;
 	bool more;
+	int64_t pruned; /* events up to it may be gone */
 };
 
 static int run_events(struct store_view *v, struct request *r, struct error *err)
@@ -32,6 +33,7 @@ static int run_events(struct store_view *v, struct request *r, struct error *err
 
 	if (store_bot_get(v, args->bot, &r->arena, &b, err) < 0)
 		return -1;
+	w->pruned = b.pruned_cursor;
 	return store_events(
 		v, b.id, args->after, w->limit, &r->arena, &w->events, &w->count, &w->more, err);
 }
@@ -54,6 +56,8 @@ static void answer_events(struct request *r)
 	}
 	json_close(&j, ']');
 	json_put_i64(&j, "next_cursor", next);
+	if (w->pruned > args->after)
+		json_put_i64(&j, "pruned_before", w->pruned + 1);
 	json_close(&j, '}');
 	buf_release(&one);
 	request_end(r, &j);

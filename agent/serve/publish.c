@@ -20,6 +20,9 @@ struct page {
 	struct store_event *events;
 	size_t count, sent;
 	bool more, last;
+	int64_t after;  /* where it begins */
+	int64_t pruned; /* events up to it may be gone */
+	bool there;     /* the bot is */
 	int64_t cursor; /* of the store, for the switch */
 };
 
@@ -127,6 +130,13 @@ void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t tur
 	}
 }
 
+void publish_deleted(struct daemon *d, int64_t bot, struct str name)
+{
+	_cleanup_(mem) char *data = xasprintf("{\"id\":%lld}", (long long)bot);
+
+	publish_passing(d, bot, name, 0, "deleted", str_from(data));
+}
+
 /* Sends of the page what the peer takes now; the rest goes when it has drained. True: all of it
  * went. */
 static bool send_page(struct follow *f)
@@ -145,28 +155,41 @@ static bool send_page(struct follow *f)
 	return p->sent == p->count;
 }
 
-static void send_live_mark(struct follow *f)
+/* What only this follower is told: an event with one number. */
+static void send_mark(struct follow *f, const char *kind, const char *member, int64_t value)
 {
 	struct buf line = BUF_INIT(4096);
 	struct json_out j = JSON_OUT(&line);
 
 	json_open(&j, '{');
-	json_put_cstr(&j, "event", "follow_live");
+	json_put_cstr(&j, "event", kind);
 	json_put_bool(&j, "durable", false);
 	json_put_cstr(&j, "bot", f->name);
 	json_put_null(&j, "turn");
 	json_open_key(&j, "data", '{');
-	json_put_i64(&j, "cursor", f->cursor);
+	json_put_i64(&j, member, value);
 	json_close(&j, '}');
 	json_close(&j, '}');
 	session_send(f->session, buf_str(&line));
 	buf_release(&line);
 }
 
+/* Events that were taken out of the range it asked for. */
+static void send_gap(struct follow *f, const struct page *p)
+{
+	if (p->pruned <= p->after || p->pruned <= f->told)
+		return;
+	f->told = p->pruned;
+	send_mark(f, "pruned", "pruned_before", p->pruned + 1);
+}
+
 static int run_page(struct store_view *v, void *arg, struct error *err)
 {
 	struct page *p = arg;
 
+	p->after = p->f->cursor;
+	if (store_pruned_cursor(v, p->f->bot, &p->pruned, &p->there, err) < 0)
+		return -1;
 	return store_events(v, p->f->bot, p->f->cursor, p->last ? SWITCH_EVENTS : PAGE_EVENTS,
 		&p->arena, &p->events, &p->count, &p->more, err);
 }
@@ -180,12 +203,14 @@ static int run_switch(struct store_tx *tx, void *arg, struct error *err)
 	return store_cursor(store_tx_view(tx), &p->cursor, err);
 }
 
-static void go_live(struct follow *f, int64_t cursor)
+static void go_live(struct follow *f, const struct page *p)
 {
-	if (cursor > f->cursor)
-		f->cursor = cursor;
+	if (p->cursor > f->cursor)
+		f->cursor = p->cursor;
 	f->live = true;
-	send_live_mark(f);
+	send_mark(f, "follow_live", "cursor", f->cursor);
+	if (!p->there) /* it went while its events were replayed */
+		send_mark(f, "deleted", "id", f->bot);
 	list_add_tail(&f->d->pub.live, &f->in_publisher);
 }
 
@@ -198,7 +223,7 @@ static void advance(struct follow *f)
 		return;
 	f->page = NULL;
 	if (p && p->last && !p->more)
-		go_live(f, p->cursor);
+		go_live(f, p);
 	else if (session_queued(f->session) == 0)
 		read_page(f, p && !p->more && !p->last);
 	else
@@ -220,6 +245,7 @@ static void page_came(void *arg, int rc, const struct error *err)
 		session_finish(f->session);
 		follow_end(f);
 	} else {
+		send_gap(f, p);
 		advance(f);
 	}
 }

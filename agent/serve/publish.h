@@ -22,6 +22,7 @@ struct follow {
 	int64_t bot;        /* 0: all */
 	char *name;         /* as asked for */
 	int64_t cursor;     /* of the last event sent */
+	int64_t told;       /* it was told that events up to this one may be gone */
 	bool live, reading; /* reading: a store job holds it */
 	struct page *page;  /* being sent, or the last one sent */
 };
@@ -38,6 +39,8 @@ void publish_event(void *arg, const struct store_event *e);
 /* A non-durable event: `data` is a JSON object text. */
 void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t turn, const char *kind,
 	struct str data);
+/* Tells its followers that the bot is gone. */
+void publish_deleted(struct daemon *d, int64_t bot, struct str name);
 /* Starts replaying after f->cursor. Takes the name. */
 void follow_start(struct session *s, int64_t bot, const char *name, int64_t after);
 /* Ends a follow of that name; true if there was one. */

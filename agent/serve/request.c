@@ -17,8 +17,10 @@ enum { ID_MAX_BYTES = 256 /* ours: an id is echoed in every reply */ };
 
 static const struct request_row *const tables[] = {
 	bot_requests,
+	life_requests,
 	turn_requests,
 	read_requests,
+	artifact_requests,
 	follow_requests,
 	approval_requests,
 	daemon_requests,

@@ -36,7 +36,9 @@ void request_take(struct session *s, struct str line);
 /* One table per file of operations, ended by a row without a name. */
 extern const struct request_row bot_requests[];
 extern const struct request_row turn_requests[];
+extern const struct request_row life_requests[];
 extern const struct request_row read_requests[];
+extern const struct request_row artifact_requests[];
 extern const struct request_row follow_requests[];
 extern const struct request_row approval_requests[];
 extern const struct request_row daemon_requests[];

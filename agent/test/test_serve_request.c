@@ -9,8 +9,10 @@ enum { FIELDS_MAX = 64 /* json.h: bits of what was seen */ };
 
 static const struct request_row *const tables[] = {
 	bot_requests,
+	life_requests,
 	turn_requests,
 	read_requests,
+	artifact_requests,
 	follow_requests,
 	approval_requests,
 	daemon_requests,

@@ -216,6 +216,7 @@ static const char *const known_commands[] = {
 	"help",
 	"inspect",
 	"configure",
+	"log",
 };
 /* Words of a flag that would lead off this machine or to another daemon. `login` has the sign-in's
  * own port, and is left out. */
