@@ -19,6 +19,9 @@ from streams import READ, read_chat, read_responses
 STOPS = {"responses": ("completed", "completed"), "chat": ("stop", "tool_calls"),
          "messages": ("end_turn", "tool_use")}
 
+LENGTH = {"responses": "incomplete", "chat": "length", "messages": "max_tokens"}
+REFUSED = {"responses": "completed", "chat": "content_filter", "messages": "refusal"}
+
 WORDS = "Grüße: 日本語 👩‍👩‍👧 \"quoted\" \\ \n\ttabbed \x01"
 ARGS = {"path": "a/ü.txt", "lines": [1, 2.50, None, True], "text": "x" * 100}
 SCRIPT = {
@@ -31,6 +34,8 @@ SCRIPT = {
     "echo": [{"say": [{"from": "user"}, "!", {"repeat": ["ab", 3]}]}],
     "split": [{"say": WORDS, "chunk_bytes": 1}],
     "paced": [{"say": WORDS, "chunk_delay_ms": 1}],
+    "no": [{"refuse": "I will not."}],
+    "short": [{"say": "cut", "stop": "length"}],
     "long": [{"say": {"repeat": ["0123456789abcdef", 65536]}}],
 }
 
@@ -76,6 +81,11 @@ def check_family(lo, family):
     for name in ("split", "paced"):
         same(READ[family](ask(lo, family, f"#{name} x").body).say, WORDS, name)
     same(len(READ[family](ask(lo, family, "#long x").body).say), 1 << 20, "a long text")
+    short = READ[family](ask(lo, family, "#short x").body)
+    same((short.say, short.stop), ("cut", LENGTH[family]), "the output limit")
+    no = READ[family](ask(lo, family, "#no x").body)
+    same(no.say if family == "messages" else no.refuse, "I will not.", "a refusal")
+    same(no.stop, REFUSED[family], "why it stops")
 
 
 def check_whole(lo, family):
@@ -276,6 +286,7 @@ def faults():
         "empty_reply": {"say": "x", "fault": "empty_reply"},
         "garbage": {"fault": "garbage"},
         "longer": {"say": "x", "fault": {"kind": "length", "by": 10}},
+        "shorter": {"say": "x", "fault": {"kind": "length", "by": -10}},
         "reset": {"say": "x", "fault": {"kind": "reset", "after": 10}},
         "reset_head": {"fault": {"kind": "reset", "after": "head"}},
         "cut": {"say": "x", "fault": {"kind": "cut", "after": 33}},
@@ -287,6 +298,8 @@ def faults():
         "unknown": {"say": "x", "fault": "unknown"},
         "error": {"say": "x", "fault": {"kind": "error_event", "code": "overloaded_error",
                                         "message": "busy now"}},
+        "error_first": {"say": "xyz", "fault": {"kind": "error_event", "after": "head"}},
+        "nameless": {"calls": [{"tool": "a"}], "fault": "empty_ids"},
         "double": {"calls": [{"tool": "a"}, {"tool": "b"}], "fault": "duplicate_ids"},
         "backwards": {"say": "x", "usage": {"input": 10, "output": 5}, "fault": "usage_backwards"},
         "utf8": {"say": "some words", "fault": "invalid_utf8"},
@@ -329,6 +342,8 @@ def check_faults(lo, family, get):
     same((r.say, r.calls), (None, []), "empty reply")
     same(get("garbage").end, "garbage", "garbage")
     same(get("longer").end, "cut", "a length too long")
+    a = get("shorter")
+    holds(a.end == "whole" and a.body and not a.body.endswith(b"\n\n"), "a length too short")
     a = get("reset")
     same((a.status, a.end, len(a.body)), (200, "reset", 10), "reset")
     a = get("reset_head")
@@ -353,6 +368,8 @@ def check_faults(lo, family, get):
     holds(b"novelty" in get("unknown").body, "unknown events")
     a = get("error")
     holds(b"busy now" in a.body and a.end == "whole", "an error in the stream")
+    holds(b"xyz" not in get("error_first").body, "an error before anything is said")
+    same(READ[family](get("nameless").body).calls[0][0], "", "a call without an id")
     calls = READ[family](get("double").body).calls
     same((len(calls), len({c[0] for c in calls})), (2, 1), "one id for two calls")
     a = get("backwards")

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "cli/cli.h"
@@ -110,6 +111,17 @@ static int load(struct server *s, const struct options *o, char **args, struct e
 	return o->tls ? tls_context_new(args[0], args[1], &s->tls, err) : 0;
 }
 
+/* As many descriptors as may be had: a load test opens more connections than the usual limit. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return; /* what there is must do, here and below */
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static void start(struct loopback *l, const struct options *o)
 {
 	static const struct loop_stream_callbacks input = {on_input, on_input_end, NULL};
@@ -153,6 +165,7 @@ static int run(void *options, char **args, int count)
 
 	if (count != (o->tls ? 2 : 0))
 		return cli_usage("loopback", "--tls takes two files: CERT.pem KEY.pem");
+	raise_limit();
 	list_init(&l.server.conns);
 	l.server.tries = table_new();
 	l.server.loop = loop_new();
