@@ -19,13 +19,23 @@ struct scan {
 	size_t escape, escape_end; /* the last escape */
 };
 
+/* The length of the escape at i, with the second half of a pair: a lone one is no JSON. */
+static size_t escape_len(struct str text, size_t i)
+{
+	if (i + 1 >= text.len || text.p[i + 1] != 'u')
+		return 2;
+	if (i + 3 >= text.len || (text.p[i + 2] | 0x20) != 'd')
+		return 6;
+	return text.p[i + 3] && strchr("89abAB", text.p[i + 3]) ? 12 : 6;
+}
+
 static void scan_in_string(struct scan *s, struct str text, size_t i)
 {
 	if (i < s->escape_end)
 		return;
 	if (text.p[i] == '\\') {
 		s->escape = i;
-		s->escape_end = i + (i + 1 < text.len && text.p[i + 1] == 'u' ? 6 : 2);
+		s->escape_end = i + escape_len(text, i);
 	} else if (text.p[i] == '"') {
 		s->in_string = false;
 		if (!s->is_key)

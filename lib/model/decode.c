@@ -135,6 +135,8 @@ int model_decode(
 	struct model_decoder *d, struct str bytes, model_on_event on, void *arg, struct error *err)
 {
 	const size_t wanted = bytes.len;
+	struct error why = ERROR_INIT;
+	int rc;
 
 	if (d->failed)
 		return fail_again(err);
@@ -145,11 +147,15 @@ int model_decode(
 	if (!d->sse)
 		d->sse = model_sse_new(MODEL_FRAME_MAX_BYTES);
 	bytes.len = count_bytes(d, bytes.len);
-	if (model_sse_feed(d->sse, bytes, on_event, d, err) < 0)
-		return give_up(d);
-	if (d->over) {
+	rc = model_sse_feed(d->sse, bytes, on_event, d, &why);
+	if (d->over) { /* what follows an end is not looked at, even if it came with it */
 		release_all(d);
 		return 0;
+	}
+	if (rc < 0) {
+		if (err)
+			*err = why;
+		return give_up(d);
 	}
 	if (bytes.len < wanted) {
 		(void)over_limit(err);
