@@ -19,11 +19,12 @@ enum {
 
 static const char *const names[] = {"responses", "chat", "messages"};
 
+/* Of the processor: nothing here waits, and what else the machine does stays out. */
 static double now_ms(void)
 {
 	struct timespec t;
 
-	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+	must(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 

@@ -6,7 +6,7 @@
  * Input: the stream. The build says which family.
  */
 #include "fuzz/fuzz.h"
-#include "model/test/roundtrip.h"
+#include "test/model/roundtrip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -93,13 +93,13 @@ static int take_line(struct model_sse *s, struct str line, const struct listener
 	struct str field = line, value = STR("");
 	const char *colon;
 
+	if (line.len > s->max - s->data.len) /* with its mark, which a piece may not show yet */
+		return too_long(s, to->err);
 	if (!s->started && str_starts(line, mark))
 		line = field = (struct str){line.p + mark.len, line.len - mark.len};
 	s->started = true;
 	if (line.len == 0)
 		return dispatch(s, to);
-	if (line.len > s->max - s->data.len)
-		return too_long(s, to->err);
 	if (!utf8_valid(line))
 		return error_set(to->err, &MODEL_STREAM, "the event stream is not UTF-8");
 	if (line.p[0] == ':')

@@ -59,6 +59,8 @@ void usage_chat(struct model_decoder *d, const struct json *usage)
 	int64_t cached = usage_read(in, "cached_tokens");
 	struct model_usage now = d->usage;
 
+	if (!usage) /* as in all chunks but one */
+		return;
 	/* Some count reasoning beside the completion instead of in it; their total shows it. */
 	if (reasoning > 0 && input >= 0 && output >= 0 && total == input + output + reasoning)
 		output += reasoning;

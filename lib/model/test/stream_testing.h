@@ -6,7 +6,7 @@
  * says that no line feed follows. Blank lines behind what is told are not part of it.
  */
 #include "testing.h"
-#include "model/test/tape.h"
+#include "test/model/tape.h"
 
 enum { ROWS_MAX = 256, ROWS_FILE_MAX_BYTES = 1 << 20 };
 

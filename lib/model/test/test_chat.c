@@ -1,6 +1,6 @@
 /* chat completions: ids that are made, and bytes that are no text. */
 #include "testing.h"
-#include "model/test/tape.h"
+#include "test/model/tape.h"
 
 #define CHUNK(delta)                                                                               \
 	"data: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":" delta "}]}"    \

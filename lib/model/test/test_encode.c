@@ -1,6 +1,6 @@
 /* encoders: what they write is decoded to what it was written from, and reads as its family does.
  */
-#include "model/test/roundtrip.h"
+#include "test/model/roundtrip.h"
 #include "model/test/stream_testing.h"
 
 static void check_all(enum model_family family, const char *name)

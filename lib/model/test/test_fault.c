@@ -68,7 +68,7 @@ static const struct {
          MODEL_FAULT_NOT_FOUND,												       "",                            "model 'x' not found",             -1    },
 	{"vLLM",			    400,
          "{\"object\":\"error\",\"message\":\"bad\",\"type\":\"BadRequestError\",\"code\":"
-         "400}",											      MODEL_FAULT_REQUEST,    "BadRequestError",             "bad",                             -1    },
+		"400}",										       MODEL_FAULT_REQUEST,    "BadRequestError",             "bad",                             -1    },
 	{"retry_after as a member",         429,
          "{\"error\":{\"message\":\"slow\",\"code\":\"x\",\"retry_after\":1.5}}",			     MODEL_FAULT_RATE,       "x",                           "slow",                            1500  },
 	{"JSON of no known shape",          500, "{\"oops\":1}",                                              MODEL_FAULT_OTHER,      "",                            "{\"oops\":1}",                    -1    },
@@ -86,7 +86,7 @@ static const struct {
 	{"cut in a character",              400, "{\"error\":{\"type\":\"t\",\"message\":\"a\xc3",
          MODEL_FAULT_REQUEST,													 "t",                           "a",                               -1    },
 	{"cut in half a pair",              400, "{\"error\":{\"type\":\"t\",\"message\":\"a\\ud83d\\u",
-         MODEL_FAULT_REQUEST,													 "t",                           "a",                                -1    },
+         MODEL_FAULT_REQUEST,													 "t",                           "a",                               -1    },
 	{"cut in a key",                    400, "{\"error\":{\"message\":\"bad\",\"type\":\"t\",\"par",
          MODEL_FAULT_REQUEST,													 "t",                           "bad",                             -1    },
 	{"cut before a value",              400, "{\"error\":{\"message\":\"bad\",\"n\":",                    MODEL_FAULT_REQUEST,

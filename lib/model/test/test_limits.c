@@ -1,6 +1,6 @@
 /* decoders: bounds on events, replies and blocks; messages whole. */
 #include "testing.h"
-#include "model/test/tape.h"
+#include "test/model/tape.h"
 
 static void feed(struct model_decoder *d, struct tape *t, const char *text)
 {
@@ -35,14 +35,14 @@ static void an_event_has_a_bound(void **state)
 /* The events up to the bound are told, in one piece or many. */
 static void a_reply_has_a_bound(void **state)
 {
-	static const char ping[] = "data: {\"type\":\"ping\"}\n\n";
-	const size_t count = MODEL_STREAM_MAX_BYTES / (sizeof(ping) - 1) + 2;
+	enum { COMMENT_BYTES = 1000 };
+	const size_t count = MODEL_STREAM_MAX_BYTES / COMMENT_BYTES + 2;
 	_cleanup_(buf) struct buf stream = BUF_INIT(MODEL_STREAM_MAX_BYTES + 4096);
 	static const size_t pieces[] = {MODEL_STREAM_MAX_BYTES + 4096, 65537};
 
 	(void)state;
 	for (size_t i = 0; i < count; i++)
-		(void)buf_puts(&stream, ping);
+		(void)buf_printf(&stream, ":%*s\n", COMMENT_BYTES - 2, "comment");
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
 		struct model_decoder *d = model_decoder_new(MODEL_MESSAGES);
 		struct tape t = TAPE_INIT;
@@ -58,7 +58,7 @@ static void a_reply_has_a_bound(void **state)
 		}
 		assert_int_equal(rc, -1);
 		assert_true(error_is(&err, &MODEL_LIMIT));
-		assert_int_equal(t.alive, MODEL_STREAM_MAX_BYTES / (sizeof(ping) - 1));
+		assert_int_equal(t.alive, MODEL_STREAM_MAX_BYTES / COMMENT_BYTES);
 		model_decoder_free(d);
 		buf_release(&t.text);
 	}

@@ -1,5 +1,5 @@
-#ifndef MODEL_TEST_ROUNDTRIP_H
-#define MODEL_TEST_ROUNDTRIP_H
+#ifndef TEST_MODEL_ROUNDTRIP_H
+#define TEST_MODEL_ROUNDTRIP_H
 /*
  * roundtrip: what a family's encoder writes of a decoded reply is decoded to the same reply. What a
  * family cannot say is left out on both sides: unknown counts are 0, usage counts as it is at the
@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "model/test/tape.h"
+#include "test/model/tape.h"
 
 struct gist {
 	enum model_family family;

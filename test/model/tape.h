@@ -1,5 +1,5 @@
-#ifndef MODEL_TEST_TAPE_H
-#define MODEL_TEST_TAPE_H
+#ifndef TEST_MODEL_TAPE_H
+#define TEST_MODEL_TAPE_H
 /*
  * tape: what a decoder told, one line an event, so that two tellings can be compared and a test can
  * say what it expects. Signs of life are counted apart.
