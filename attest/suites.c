@@ -6,6 +6,7 @@
 static const struct attest_case *const agent_tables[] = {
 	attest_agent_protocol,
 	attest_agent_history,
+	attest_agent_life,
 	attest_agent_files,
 	attest_agent_processes,
 	attest_agent_own_socket,

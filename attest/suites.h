@@ -16,6 +16,7 @@ const struct attest_case *suite_case(const struct suite *s, const char *id);
 
 extern const struct attest_case attest_agent_protocol[];
 extern const struct attest_case attest_agent_history[];
+extern const struct attest_case attest_agent_life[];
 extern const struct attest_case attest_agent_files[];
 extern const struct attest_case attest_agent_processes[];
 extern const struct attest_case attest_agent_own_socket[];
