@@ -25,6 +25,13 @@ if(SUITE_CCACHE AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
 	set(CMAKE_C_COMPILER_LAUNCHER ${SUITE_CCACHE})
 endif()
 
+# So does a quick linker, for builds that do not ship.
+find_program(SUITE_MOLD mold)
+mark_as_advanced(SUITE_MOLD)
+if(SUITE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	add_link_options(-fuse-ld=mold)
+endif()
+
 add_library(suite_flags INTERFACE)
 target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers
