@@ -101,6 +101,7 @@ struct walk {
 	int64_t floor;    /* results up to it go as stubs */
 	int64_t prompt;   /* node that goes although a summary stands for it; 0: none */
 	int64_t omission_start, omission_turns;
+	bool first;    /* what it shows first is the first of all */
 	bool abridged; /* the items are not the whole conversation as it was said */
 	bool partial;  /* older items than the walk went for would be in the window */
 	struct window window;
@@ -157,12 +158,11 @@ static void turn_round(struct walk *w)
 	w->window.count = w->count;
 }
 
-/* From the head back to the base, whose turn *ret_before tells (0: nothing is before). */
-static int walk_back(struct walk *w, int64_t *ret_before, struct error *err)
+/* From the head back to the base. */
+static int walk_back(struct walk *w, struct error *err)
 {
 	struct link at, head, before = {0};
 
-	*ret_before = 0;
 	if (w->out->now.head == 0 || w->out->now.head <= w->base)
 		return 0;
 	if (get_link(w->v, w->out->now.head, &at, err) < 0)
@@ -182,7 +182,7 @@ static int walk_back(struct walk *w, int64_t *ret_before, struct error *err)
 		at = before;
 	}
 	w->abridged = w->abridged || before.id > 0;
-	*ret_before = before.turn;
+	w->first = before.id == 0;
 	turn_round(w);
 	return 0;
 }
@@ -199,6 +199,7 @@ static int find_prompt(struct walk *w, struct error *err)
 		get_link(w->v, w->prompt, &at, err) < 0)
 		return -1;
 	before = at.parent;
+	w->first = before == 0;
 	if (before && get_link(w->v, before, &parent, err) < 0)
 		return -1;
 	w->window.prompt_bytes = at.total_bytes - parent.total_bytes;
@@ -290,17 +291,17 @@ static int64_t pinned_bytes(const struct store_window *out)
 
 static int open_walk(struct walk *w, struct error *err)
 {
-	int64_t before;
-
 	if (store_bot_get_id(w->v, w->ask->bot, w->arena, &w->out->now, err) < 0)
 		return -1;
 	w->window.limits = w->out->now.set.limits;
 	if (load_views(w, err) < 0)
 		return -1;
-	w->window.pinned_bytes = pinned_bytes(w->out);
-	if (walk_back(w, &before, err) < 0)
+	if (walk_back(w, err) < 0 || find_prompt(w, err) < 0)
 		return -1;
-	return find_prompt(w, err);
+	if (w->first)
+		w->out->omitted = (struct str){NULL, 0};
+	w->window.pinned_bytes = pinned_bytes(w->out);
+	return 0;
 }
 
 /*
@@ -597,7 +598,7 @@ static int plan_due(struct walk *w, struct error *err)
 /* What the request says of the turns that are gone does not go with where it begins. */
 static bool tells_other(const struct walk *w)
 {
-	return w->count > 0 && w->base > 0 && w->omission_start != w->list[0].node;
+	return w->count > 0 && !w->first && w->omission_start != w->list[0].node;
 }
 
 static int plan(struct walk *w, struct error *err)
@@ -644,11 +645,10 @@ static int load_whole(struct walk *w, struct error *err)
 	_cleanup_(walk) struct walk all = {
 		.v = w->v, .arena = w->arena, .ask = w->ask, .out = w->out};
 	struct store_window *out = w->out;
-	int64_t before;
 
 	all.window.limits.context_bytes = INT64_MAX / WALK_BUDGETS;
 	all.window.limits.context_items = INT64_MAX / WALK_BUDGETS;
-	if (walk_back(&all, &before, err) < 0)
+	if (walk_back(&all, err) < 0)
 		return -1;
 	out->whole = arena_alloc(w->arena, (all.count + 1) * sizeof(*out->whole));
 	for (size_t i = 0; i < all.count; i++) {

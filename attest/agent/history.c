@@ -151,6 +151,77 @@ static void AG_197_nothing_at_rest_is_encrypted(struct attest *t)
 }
 
 /*
+ * Compaction.
+ */
+#define LONG                                                                                       \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567" \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567" \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
+#define LONG_CALL CALL("echo", "{\"text\":\"" LONG LONG "\"}")
+
+/* A stopped daemon's bot is given a small context and a model that summarises. */
+static void make_small(struct attest *t, const struct attest_daemon *d)
+{
+	const char *argv[] = {"sqlite3", d->store,
+		"UPDATE bots SET settings = json_set(settings, '$.limits.context_bytes', 8000,"
+		" '$.compaction_instructions', 'Summarise.', '$.compaction_model', 'sum/x')",
+		NULL};
+	struct attest_ran ran = attest_run(t, argv, NULL);
+
+	attest_true(t, ran.status == 0, "sqlite3: " STR_FMT, STR_ARG(ran.err));
+}
+
+static size_t count_events(struct attest *t, struct attest_daemon *d, const char *kind)
+{
+	size_t count = 0;
+	int64_t after = 0;
+
+	for (;;) {
+		const struct json *page = attest_call(t, d->client,
+			"\"op\":\"events\",\"bot\":\"b\",\"after\":%lld,\"limit\":256",
+			(long long)after);
+		const struct json *list = json_get(page, "events");
+
+		must(list);
+		if (list->count == 0)
+			return count;
+		json_for_each (e, list) {
+			count += str_is(json_str(json_get(e, "event")), kind);
+			must(json_i64(json_get(e, "cursor"), &after) == 0);
+		}
+	}
+}
+
+static void AG_203_compacting_keeps_the_original_conversation(struct attest *t)
+{
+	char *summaries = attest_path(t, "%s/summaries", attest_home(t));
+	const char *const args[] = {
+		"--provider", attest_path(t, "sum=rehearsal,%s", summaries), NULL};
+	const struct attest_start start = {.args = args,
+		.script = LONG_CALL LONG_CALL LONG_CALL LONG_CALL LONG_CALL LONG_CALL SAY("first")
+			LONG_CALL LONG_CALL LONG_CALL LONG_CALL LONG_CALL SAY("second")};
+	struct attest_daemon *d;
+	struct str before, after;
+
+	attest_write(t, summaries, REPEAT SAY("MARKER-SUMMARY"));
+	d = attest_daemon_start(t, &start);
+	(void)attest_bot(t, d, "b", "\"tools\":[\"echo\"]");
+	says(t, attest_turn(t, d, "b", "one"), "first");
+	before = items_now(t, d, "b");
+	attest_true(t, count_events(t, d, "compacted") == 0, "it was compacted unasked");
+	attest_daemon_stop(t, d);
+	make_small(t, d);
+	attest_daemon_again(t, d, &start);
+	says(t, attest_turn(t, d, "b", "two"), "second");
+	attest_true(t, count_events(t, d, "compacted") > 0, "nothing was compacted");
+	after = items_now(t, d, "b");
+	attest_true(t, before.len > 6000 && str_starts(after, before),
+		"after compacting, history_items gives other items: " STR_FMT " not " STR_FMT,
+		STR_ARG(after), STR_ARG(before));
+	attest_lacks(t, "the conversation", after, "MARKER-SUMMARY");
+}
+
+/*
  * Who goes on with a bot.
  */
 /* Two clients submit in the same moment, many times: one turn runs, the other is refused. */
@@ -342,6 +413,7 @@ const struct attest_case attest_agent_history[] = {
 	{"AG-014", NEEDS_NOTHING, AG_014_gates_are_kept_by_the_daemon                     },
 	{"AG-019", NEEDS_SQLITE3, AG_019_every_turn_call_and_result_is_stored_in_the_clear},
 	{"AG-197", NEEDS_SQLITE3, AG_197_nothing_at_rest_is_encrypted                     },
+	{"AG-203", NEEDS_SQLITE3, AG_203_compacting_keeps_the_original_conversation       },
 	{"AG-206", NEEDS_NOTHING, AG_206_a_bot_has_one_owner_at_a_time                    },
 	{"AG-207", NEEDS_NOTHING, AG_207_a_bots_message_names_its_sender                  },
 	{"AG-208", NEEDS_NOTHING, AG_208_a_sender_cannot_take_its_name_away               },

@@ -215,11 +215,32 @@ static void AG_074_a_build_fixes_another_path(struct attest *t)
 		"the wrapper ran %zu times for two commands", lines(t, used) - before);
 }
 
+/* A confined bot on a machine that lost its sandbox: its commands run no more, its history is there
+ * all the same. */
+static void AG_141_history_is_not_confined(struct attest *t)
+{
+	const struct attest_start without = {.wrap = drill_mask_bwrap(t, no_program(t))};
+	int command, history;
+	struct drill r;
+
+	drill_init(&r, t);
+	command = drill_shell(&r, "echo MARKER-$((40+2))");
+	history = drill_call(&r, "history", "{\"turn\":1}");
+	drill_start(&r, NULL);
+	(void)attest_bot(t, r.d, "b", CONFINED);
+	(void)drill_done(&r, "b", command);
+	attest_daemon_stop(t, r.d);
+	drill_again(&r, &without);
+	(void)drill_refused(&r, "b", command, "sandbox_unavailable");
+	attest_has(t, "the history of turn 1", drill_done(&r, "b", history), "MARKER-42");
+}
+
 const struct attest_case attest_agent_unavailable[] = {
 	{"AG-069", NEEDS_NAMESPACE,                 AG_069_without_bubblewrap_no_sandboxed_bot},
 	{"AG-071", NEEDS_NAMESPACE,                 AG_071_without_namespaces_no_sandboxed_bot},
 	{"AG-072", NEEDS_SANDBOX | NEEDS_NAMESPACE, AG_072_the_lack_of_a_sandbox_runs_nothing },
 	{"AG-073", NEEDS_SANDBOX | NEEDS_NAMESPACE, AG_073_bubblewrap_is_never_found_on_path  },
 	{"AG-074", NEEDS_SANDBOX | NEEDS_NAMESPACE, AG_074_a_build_fixes_another_path         },
+	{"AG-141", NEEDS_SANDBOX | NEEDS_NAMESPACE, AG_141_history_is_not_confined            },
 	{NULL,     0,			       NULL				      },
 };
