@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "agent/io/store_context.h"
 #include "test_store.h"
 
 enum {
@@ -17,7 +18,16 @@ enum {
 	PATIENCE_MS = 60000, /* for the child to acknowledge something */
 };
 
-enum ack_kind { ACK_SUBMIT, ACK_APPEND, ACK_START, ACK_RESULT, ACK_FINISH, ACK_EVENT };
+enum ack_kind {
+	ACK_SUBMIT,
+	ACK_APPEND,
+	ACK_START,
+	ACK_RESULT,
+	ACK_ELIDE,
+	ACK_COMPACT,
+	ACK_FINISH,
+	ACK_EVENT
+};
 /* What the child reports: small enough for the pipe to take it whole. */
 struct ack {
 	int64_t kind, bot, turn, id; /* id: node or cursor */
@@ -91,9 +101,45 @@ static int play_result(struct store_tx *tx, struct player *p, struct error *err)
 		.item = item_result(&p->a, ITEM_CHAT, STR("c1"), STR("ok"), NULL, 0),
 		.artifacts = &artifact,
 		.artifact_count = 1,
+		.pin = STR("remember"),
 	};
 
 	return store_tool_finish(tx, p->bot, p->turn, &r, &p->node, err);
+}
+
+/* The result as a stub, and the window begun with it. */
+static int play_elide(struct store_tx *tx, struct player *p, struct error *err)
+{
+	struct store_stub stub = {p->node, STR("{}")};
+	struct store_window w = {
+		.now = {.id = p->bot},
+		.need = STORE_ELIDE,
+		.floor = p->node,
+		.stubs = &stub,
+		.stub_count = 1,
+		.start = p->node,
+		.first = p->node,
+		.omission = STR("gone"),
+	};
+
+	if (store_window_set(tx, p->turn, &w, err) < 0)
+		return -1;
+	w.need = STORE_BEGIN;
+	return store_window_set(tx, p->turn, &w, err);
+}
+
+static int play_compact(struct store_tx *tx, struct player *p, struct error *err)
+{
+	const struct store_compaction c = {
+		.bot = p->bot,
+		.turn = p->turn,
+		.has_usage = true,
+		.model = STR("drill/x"),
+		.text = STR("summary"),
+		.coverage = p->node,
+	};
+
+	return store_compact(tx, &c, err);
 }
 
 static int play_finish(struct store_tx *tx, struct player *p, struct error *err)
@@ -121,6 +167,10 @@ static int play(struct store_tx *tx, void *arg, struct error *err)
 		return store_tool_start(tx, p->bot, p->turn, STR("c1"), NULL, 0, true, err);
 	case ACK_RESULT:
 		return play_result(tx, p, err);
+	case ACK_ELIDE:
+		return play_elide(tx, p, err);
+	case ACK_COMPACT:
+		return play_compact(tx, p, err);
 	default:
 		return play_finish(tx, p, err);
 	}
@@ -265,7 +315,11 @@ static void assert_acknowledged(struct bench *b, const struct ack *a)
 		[ACK_START] = "SELECT count(*) FROM tools WHERE turn = ?1 AND ?2 > 0"
 			      " AND status <> 'planned'",
 		[ACK_RESULT] = "SELECT count(*) FROM tools t JOIN artifacts a ON a.turn = t.turn"
+			       " JOIN notes n ON n.node = t.result"
 			       " WHERE t.turn = ?1 AND t.result = ?2 AND t.status = 'completed'",
+		[ACK_ELIDE] = "SELECT count(*) FROM elisions e JOIN stubs s ON s.node = e.floor"
+			      " WHERE ?1 > 0 AND e.floor = ?2",
+		[ACK_COMPACT] = "SELECT count(*) FROM compactions WHERE ?1 > 0 AND coverage = ?2",
 		[ACK_FINISH] = "SELECT count(*) FROM turns WHERE id = ?1 AND checkpoint = ?2"
 			       " AND status = 'completed'",
 		[ACK_EVENT] = "SELECT count(*) FROM events WHERE turn = ?1 AND id = ?2",
@@ -283,29 +337,45 @@ static void assert_whole(struct bench *b)
 		const char *name, *left, *right;
 	} rows[] = {
 		{"turns and their first events",             "SELECT count(*) FROM turns",
-                 "SELECT count(*) FROM events WHERE kind = 'accepted'"												     },
+                 "SELECT count(*) FROM events WHERE kind = 'accepted'"													      },
 		{"turns and their last events",              "SELECT count(*) FROM turns",
-                 "SELECT count(*) FROM events WHERE kind = 'turn_finished'"												},
+                 "SELECT count(*) FROM events WHERE kind = 'turn_finished'"													 },
 		{"rounds and messages",                      "SELECT sum(rounds) FROM turns",
-                 "SELECT count(*) FROM events WHERE kind = 'message'"												      },
+                 "SELECT count(*) FROM events WHERE kind = 'message'"													       },
 		{"rounds and usage",                         "SELECT sum(rounds) FROM turns",
-                 "SELECT count(*) FROM events WHERE kind = 'usage'"													},
+                 "SELECT count(*) FROM events WHERE kind = 'usage' AND data NOT LIKE "
+                 "'%purpose%'"																		      },
 		{"tokens of bots and of rounds",             "SELECT sum(tokens_used) FROM bots",
-                 "SELECT sum(rounds) * 110 FROM turns"														     },
+                 "SELECT sum(rounds) * 110 FROM turns"															      },
 		{"calls and results",                        "SELECT count(*) FROM tools",
                  "SELECT count(*) FROM tools t JOIN nodes n ON n.id = t.result"
-			" AND n.turn = t.turn"															     },
+			" AND n.turn = t.turn"																      },
 		{"calls and their last events",              "SELECT count(*) FROM tools",
-                 "SELECT count(*) FROM events WHERE kind = 'tool_completed'"											       },
+                 "SELECT count(*) FROM events WHERE kind = 'tool_completed'"													},
 		{"nodes and what made them",                 "SELECT count(*) FROM nodes",
                  "SELECT (SELECT count(*) FROM turns) + (SELECT sum(rounds) FROM turns)"
-			" + (SELECT count(*) FROM tools)"														  },
+			" + (SELECT count(*) FROM tools)"															   },
 		{"nodes without parent and bots that spoke",
-                 "SELECT count(*) FROM nodes WHERE parent IS NULL",						      "SELECT count(*) FROM bots WHERE head IS NOT NULL"},
+                 "SELECT count(*) FROM nodes WHERE parent IS NULL",						      "SELECT count(*) FROM bots WHERE head IS NOT NULL"         },
 		{"nodes and the depths of heads",            "SELECT count(*) FROM nodes",
-                 "SELECT sum(n.depth) FROM bots b JOIN nodes n ON n.id = b.head"											   },
+                 "SELECT sum(n.depth) FROM bots b JOIN nodes n ON n.id = b.head"												    },
+		{"stubs and floors",                         "SELECT count(*) FROM stubs",                               "SELECT count(*) FROM elisions"                            },
+		{"floors and their events",                  "SELECT count(*) FROM elisions",
+                 "SELECT count(*) FROM events WHERE kind = 'elided'"														},
+		{"summaries and their events",               "SELECT count(*) FROM compactions",
+                 "SELECT count(*) FROM events WHERE kind = 'compacted'"													     },
+		{"summaries and their cost",                 "SELECT count(*) FROM compactions",
+                 "SELECT count(*) FROM events WHERE kind = 'usage' AND data LIKE "
+                 "'%purpose%'"																		      },
+		{"versions that hold",
+                 "SELECT count(*) FROM bots WHERE note IS NOT NULL AND note <>"
+			" (SELECT max(n.id) FROM notes n JOIN nodes d ON d.id = n.node"
+			" JOIN turns t ON t.id = d.turn WHERE t.bot = bots.id)",					 "SELECT 0"						 },
+		{"windows and what they tell",
+                 "SELECT count(*) FROM bots b JOIN omissions o ON o.bot = b.id"
+			" WHERE o.start = b.context_start",							      "SELECT count(*) FROM bots WHERE context_start IS NOT NULL"},
 		{"running bots",                             "SELECT count(*) FROM bots WHERE running_turn IS NOT NULL",
-                 "SELECT 0"																		},
+                 "SELECT 0"																			 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
