@@ -386,35 +386,49 @@ static struct str type_of(const struct json *error)
 	return str_is(type, "error") ? (struct str){NULL, 0} : type;
 }
 
-void fault_read(const struct json *root, int status, struct fault *ret)
+/* The first of several meanings that says more than that a request was wrong; else the first that
+ * says that. */
+static enum model_fault first_meaning(const enum model_fault *meanings, size_t count)
 {
-	const struct json *error = error_object(root);
-	const struct str code = code_text(json_get(error, "code"));
-	const struct str type = type_of(error), state = json_str(json_get(error, "status"));
-	const struct json *code_node = json_get(error, "code");
-	const bool word = code.len > 0 && code_node->type == JSON_STRING;
+	enum model_fault general = MODEL_FAULT_OTHER;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_general(meanings[i]))
+			return meanings[i];
+		if (general == MODEL_FAULT_OTHER)
+			general = meanings[i];
+	}
+	return general;
+}
+
+/* A status that came as a member, as over a WebSocket; 0: none. */
+static int status_member(const struct json *root)
+{
 	int64_t said;
 
-	if (status == 0 && json_i64(json_get(root, "status"), &said) == 0 && said > 0 && said < 600)
-		status = (int)said;
+	return json_i64(json_get(root, "status"), &said) == 0 && said > 0 && said < 600 ? (int)said
+											: 0;
+}
+
+void fault_read(const struct json *root, int status, struct fault *ret)
+{
+	const struct json *error = error_object(root), *code_node = json_get(error, "code");
+	const struct str code = code_text(code_node), type = type_of(error);
+	const struct str state = json_str(json_get(error, "status"));
+	const bool word = code.len > 0 && code_node->type == JSON_STRING;
+	enum model_fault meanings[5], words;
+
 	ret->text = message_of(error);
 	ret->name = word ? code : type.len > 0 ? type : state.len > 0 ? state : code;
 	if (!ret->name.p)
 		ret->name = STR("");
-	ret->fault = fault_of_code(code);
-	if (is_general(ret->fault) && !is_general(fault_of_code(type)))
-		ret->fault = fault_of_code(type);
-	if (is_general(ret->fault) && !is_general(fault_of_code(state)))
-		ret->fault = fault_of_code(state);
-	if (is_general(ret->fault) && fault_of_words(ret->text) != MODEL_FAULT_OTHER)
-		ret->fault = fault_of_words(ret->text);
-	if (ret->fault == MODEL_FAULT_RATE && fault_of_words(ret->text) == MODEL_FAULT_QUOTA)
+	meanings[0] = fault_of_code(code);
+	meanings[1] = fault_of_code(type);
+	meanings[2] = fault_of_code(state);
+	meanings[3] = words = fault_of_words(ret->text);
+	meanings[4] = fault_of_status(status ? status : status_member(root));
+	ret->fault = first_meaning(meanings, ARRAY_LEN(meanings));
+	if (ret->fault == MODEL_FAULT_RATE && words == MODEL_FAULT_QUOTA)
 		ret->fault = MODEL_FAULT_QUOTA;
-	if (is_general(ret->fault) && !is_general(fault_of_status(status)))
-		ret->fault = fault_of_status(status);
-	if (ret->fault == MODEL_FAULT_OTHER)
-		ret->fault = fault_of_code(type);
-	if (ret->fault == MODEL_FAULT_OTHER)
-		ret->fault = fault_of_status(status);
 	ret->retry_ms = wait_of(error, ret->text);
 }

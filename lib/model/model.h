@@ -71,7 +71,8 @@ enum model_event_kind {
 	MODEL_EV_START,     /* text: the reply's id; name: the model as the provider says it */
 	MODEL_EV_BLOCK,     /* block begins: sort; MODEL_CALL: call_id, name */
 	MODEL_EV_DELTA,     /* text: more of the block (a call: of its arguments' JSON text) */
-	MODEL_EV_SIGNATURE, /* text: opaque proof of a thinking block (Messages) */
+	MODEL_EV_SIGNATURE, /* text: opaque proof of a thinking block (Messages), or of a call
+			       (chat: its extra_content as JSON); to send back verbatim */
 	MODEL_EV_BLOCK_END, /* item: the block as the provider's own JSON, to send back verbatim;
 			       text: the block's whole text or arguments */
 	MODEL_EV_USAGE,     /* usage as known so far; later ones replace */
@@ -121,6 +122,15 @@ void model_read_fault(enum model_family f, int status, struct str body, struct b
 	struct model_event *ret);
 
 /*
+ * What a decoder makes of a reply's odd parts:
+ *  - A call without arguments has {}; what is streamed of a call may be cut short by LENGTH.
+ *  - `chat`: reasoning_details are an opaque block whose text is their JSON, an array. Calls have
+ * no end of their own there: the first is told as it comes, later ones when the reply is over.
+ *  - `responses`: a message whose words turn into a refusal is two blocks, its item stands at the
+ *    second. A block that was broken off (response.incomplete) may end without an item.
+ *  - `messages`: in the item of a call whose arguments are no JSON object the input is {}.
+ *  - STOP says CALLS for an end with calls, and END where calls were announced but none came.
+ *
  * Encoding: the same events, in order, as the family's stream. The encoder checks nothing that a
  * decoder promises. BLOCK_END needs its text (and for `responses` the item when there is one).
  */
