@@ -58,6 +58,14 @@ static void compare_number(
 		differ(to, "--%s is %" PRId64 ", the daemon's %" PRId64, flag, given.value, value);
 }
 
+/* As the daemon says its URLs. */
+static struct str without_slash(struct str url)
+{
+	while (url.len > 1 && url.p[url.len - 1] == '/')
+		url.len--;
+	return url;
+}
+
 /* NAME alone asks only that the daemon has it. A rehearsal's file is the same by either of its
  * names. */
 static bool same_provider(const char *spec, const struct json *there)
@@ -78,7 +86,7 @@ static bool same_provider(const char *spec, const struct json *there)
 		return true;
 	(void)str_next(&rest, ',', &name);
 	(void)str_next(&full_rest, ',', &family);
-	return str_eq(name, url) || str_eq(family, url);
+	return str_eq(without_slash(name), url) || str_eq(without_slash(family), url);
 }
 
 static void compare_providers(
@@ -115,6 +123,10 @@ int mismatch_check(const struct startup_options *given, const struct json *ready
 	compare_number(&found, "max-pending", given->max_pending, json_get(limits, "pending"));
 	compare_number(&found, "max-pending-bytes", given->max_pending_bytes,
 		json_get(limits, "pending_bytes"));
+	compare_number(
+		&found, "max-connecting", given->max_connecting, json_get(limits, "connecting"));
+	compare_number(&found, "stall-timeout", given->stall_timeout,
+		json_get(limits, "stall_timeout_seconds"));
 	compare_number(
 		&found, "idle-exit", given->idle_exit, json_get(limits, "idle_exit_seconds"));
 	if (found.len == 0 && !found.full)

@@ -1,6 +1,7 @@
 /* agent serve: the daemon itself, in the foreground. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/cmd/commands.h"
@@ -13,6 +14,7 @@
 enum {
 	PROCESSES_PER_CPU = 64, /* spec 2.6 */
 	ACTIVE_DEFAULT = 4096,  /* spec 2.6 */
+	STALL_DEFAULT = 120,    /* seconds, spec 2.6 */
 };
 
 struct options {
@@ -51,8 +53,27 @@ static int64_t default_processes(void)
 	return PROCESSES_PER_CPU * (cpus > 0 ? cpus : 1);
 }
 
+/* The specs of AGENT_PROVIDER, blanks between; in one block that *ret_text owns. */
+static const char **environment_providers(char **ret_text, size_t *ret_count)
+{
+	static const char blanks[] = " \t\r\n\v\f";
+	const char *env = getenv("AGENT_PROVIDER");
+	char *at = *ret_text = xstrdup(env ? env : "");
+	const char **list = xcalloc(strlen(at) / 2 + 2, sizeof(*list));
+
+	for (at += strspn(at, blanks); *at; at += strspn(at, blanks)) {
+		list[(*ret_count)++] = at;
+		at += strcspn(at, blanks);
+		if (*at)
+			*at++ = '\0';
+	}
+	return list;
+}
+
 static int serve(const struct options *o, struct error *err)
 {
+	_cleanup_(mem) char *specs = NULL;
+	_cleanup_(mem) const char **from_environment = NULL;
 	_cleanup_(mem) char *store = NULL, *socket = NULL;
 	_cleanup_(list_of) char **walls = NULL, **protected_paths = NULL;
 	struct daemon_options d = {
@@ -63,8 +84,14 @@ static int serve(const struct options *o, struct error *err)
 		.max_pending = number(o->startup.max_pending, 0),
 		.max_pending_bytes = number(o->startup.max_pending_bytes, 0),
 		.idle_exit_seconds = number(o->startup.idle_exit, 0),
+		.max_connecting = number(o->startup.max_connecting, 0),
+		.stall_seconds = number(o->startup.stall_timeout, STALL_DEFAULT),
 	};
 
+	if (d.provider_count == 0) {
+		from_environment = environment_providers(&specs, &d.provider_count);
+		d.providers = from_environment;
+	}
 	if (startup_place(&o->place, &store, &socket, err) < 0)
 		return -1;
 	if (canonical_list(&o->startup.walls, &walls, err) < 0 ||

@@ -79,6 +79,8 @@ static void add_startup(struct spawn *s, const struct startup_options *o)
 	add_number(s, "max-active", o->max_active);
 	add_number(s, "max-pending", o->max_pending);
 	add_number(s, "max-pending-bytes", o->max_pending_bytes);
+	add_number(s, "max-connecting", o->max_connecting);
+	add_number(s, "stall-timeout", o->stall_timeout);
 	add_number(s, "idle-exit", o->idle_exit);
 }
 

@@ -18,7 +18,7 @@ enum { MANY = 1000000 /* ours: a bound against slips of the finger */ };
 
 const struct cli_option startup_options[STARTUP_OPTIONS] = {
 	CLI_OPT_TEXTS(struct startup_options, providers, "provider", "SPEC",
-		"a model provider, NAME=FAMILY[,URL[,KEY_ENV]]"),
+		"a model provider, NAME[=FAMILY[,URL[,KEY_ENV]]]"),
 	CLI_OPT_TEXTS(struct startup_options, walls, "wall", "DIR",
 		"hide a folder from every sandboxed command"),
 	CLI_OPT_TEXTS(struct startup_options, protected_paths, "protect-path", "PATH",
@@ -31,6 +31,10 @@ const struct cli_option startup_options[STARTUP_OPTIONS] = {
 		"submissions waiting to start (no limit)"),
 	CLI_OPT_NUMBER(struct startup_options, max_pending_bytes, "max-pending-bytes", "N", 1,
 		INT64_MAX, "bytes of their prompts (no limit)"),
+	CLI_OPT_NUMBER(struct startup_options, max_connecting, "max-connecting", "N", 1, MANY,
+		"model requests waiting for an answer to begin (no limit)"),
+	CLI_OPT_NUMBER(struct startup_options, stall_timeout, "stall-timeout", "SECONDS", 1, 86400,
+		"give up on a model that says nothing for so long (120)"),
 	CLI_OPT_NUMBER(struct startup_options, idle_exit, "idle-exit", "SECONDS", 1, 86400 * 365,
 		"exit after this time without a session or a turn"),
 };

@@ -15,8 +15,9 @@ extern const struct cli_option place_options[2];
 struct startup_options {
 	struct cli_texts providers, walls, protected_paths;
 	struct cli_number max_processes, max_active, max_pending, max_pending_bytes, idle_exit;
+	struct cli_number max_connecting, stall_timeout;
 };
-enum { STARTUP_OPTIONS = 8 };
+enum { STARTUP_OPTIONS = 10 };
 extern const struct cli_option startup_options[STARTUP_OPTIONS];
 void startup_release(struct startup_options *o);
 

@@ -177,7 +177,7 @@ static enum item_family shape_of(const struct json *doc)
 	return item_count_parts(content, "image_url") > 0 ? ITEM_CHAT : ITEM_MESSAGES;
 }
 
-int item_read(struct arena *a, struct str json, struct item *ret, struct error *err)
+int item_read_parsed(struct arena *a, const struct json *doc, struct item *ret, struct error *err)
 {
 	static int (*const readers[])(
 		struct arena *, const struct json *, struct item *, struct error *) = {
@@ -186,10 +186,7 @@ int item_read(struct arena *a, struct str json, struct item *ret, struct error *
 		[ITEM_MESSAGES] = item_read_messages,
 	};
 	struct item it = {.role = ITEM_OTHER};
-	const struct json *doc;
 
-	if (json_parse(a, json, &doc, err) < 0)
-		return error_prefix(err, "item");
 	if (doc->type != JSON_OBJECT)
 		return error_set(err, &ERROR_INVALID, "item: must be an object");
 	it.family = shape_of(doc);
@@ -197,6 +194,15 @@ int item_read(struct arena *a, struct str json, struct item *ret, struct error *
 		return -1;
 	*ret = it;
 	return 0;
+}
+
+int item_read(struct arena *a, struct str json, struct item *ret, struct error *err)
+{
+	const struct json *doc;
+
+	if (json_parse(a, json, &doc, err) < 0)
+		return error_prefix(err, "item");
+	return item_read_parsed(a, doc, ret, err);
 }
 
 struct str item_from_bot(

@@ -63,6 +63,8 @@ struct item {
 };
 /* Reads a stored item of any family; its shape says which. */
 int item_read(struct arena *a, struct str json, struct item *ret, struct error *err);
+/* The same of one that is parsed already; its arena is the document's. */
+int item_read_parsed(struct arena *a, const struct json *doc, struct item *ret, struct error *err);
 
 /* A message of another bot with the line that names it before its text (spec 9, AG-207): "[message
  * from bot NAME (id N), turn T]\n…". It is the text of a user item, not an item. */

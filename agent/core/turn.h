@@ -44,7 +44,8 @@ enum turn_event {
 	EV_REPLY_CALLS,   /* the model wants tools */
 	EV_REPLY_FINAL,   /* the model is done */
 	EV_MODEL_FAILED,
-	EV_PACED, /* the provider asked to wait for long */
+	EV_PACED,       /* the provider asked to wait for long */
+	EV_MODEL_AGAIN, /* it failed, and is asked anew */
 	EV_COMMITTED,
 	EV_COMMITTED_STOP, /* committed, and somebody asked to stop meanwhile */
 	EV_STEERED,        /* committed, and steers came that keep the turn going */

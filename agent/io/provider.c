@@ -4,7 +4,8 @@
  */
 #include "agent/io/provider.h"
 
-#include "agent/core/limits.h"
+#include "agent/io/provider_auth.h"
+#include "agent/io/provider_spec.h"
 
 const struct error_kind PROVIDER_INVALID_SPEC = {"invalid_provider_spec", ERROR_CLASS_USAGE};
 const struct error_kind PROVIDER_DUPLICATE = {"duplicate_provider", ERROR_CLASS_CONFLICT};
@@ -12,24 +13,32 @@ const struct error_kind PROVIDER_UNAVAILABLE = {"provider_unavailable", ERROR_CL
 const struct error_kind PROVIDER_STREAM_FAILED = {
 	"provider_stream_failed", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind PROVIDER_REFUSED = {"provider_refusal", ERROR_CLASS_DENIED};
+const struct error_kind PROVIDER_KEY = {"provider_key_unavailable", ERROR_CLASS_UNAVAILABLE};
+const struct error_kind PROVIDER_NONE = {"no_providers", ERROR_CLASS_USAGE};
 
 enum {
-	PROVIDERS_MAX = 64,    /* ours: each is a line of the person's */
-	SPEC_MAX_BYTES = 8192, /* ours: a name, a family, a path or URL of 4,096, a variable */
+	PROVIDERS_MAX = 64, /* ours: each is a line of the person's */
 };
 
 static const struct provider_family *const families[] = {
 	&provider_rehearsal,
+	&provider_responses,
+	&provider_anthropic,
+	&provider_chat,
 };
 
 struct provider {
-	char *name, *url;
+	struct loop *loop;
+	char *name, *url, *key_env;
 	const struct provider_family *family;
+	const struct provider_auth *auth;
+	const struct secret *key;
 	void *state;
 };
 
 struct providers {
 	struct loop *loop;
+	struct provider_net *net;
 	struct provider *list[PROVIDERS_MAX]; /* each by itself: pointers to them stay good */
 	size_t count;
 };
@@ -56,6 +65,7 @@ static void provider_free(struct provider *p)
 		p->family->close(p->state);
 	free(p->name);
 	free(p->url);
+	free(p->key_env);
 	free(p);
 }
 
@@ -68,18 +78,10 @@ void providers_free(struct providers *p)
 	free(p);
 }
 
-static bool is_name(struct str s)
+void providers_connect(struct providers *p, struct provider_net *net)
 {
-	if (s.len == 0 || s.len > PROVIDER_NAME_MAX_BYTES)
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.p[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			c != '-' && c != '_')
-			return false;
-	}
-	return true;
+	p->net = net;
+	list_init(&net->in_line);
 }
 
 static const struct provider_family *find_family(struct str name)
@@ -91,71 +93,88 @@ static const struct provider_family *find_family(struct str name)
 	return NULL;
 }
 
-/* The parts of a spec; absent ones stay absent. */
-struct spec {
-	struct str name, family, url, key;
-};
-
-static int read_spec(struct str text, struct spec *ret, struct error *err)
+static int check_spec(const struct providers *p, const struct provider_spec *s, struct error *err)
 {
-	struct spec s = {
-		.name = {NULL, 0}
-        };
-	struct str rest = text;
+	if (!find_family(s->family))
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': the families are responses, anthropic, chat and rehearsal",
+			STR_ARG(s->name));
+	if (str_is(s->family, "rehearsal") && s->key_env.p)
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': a rehearsal takes no key, and its path no comma",
+			STR_ARG(s->name));
+	if (providers_find(p, s->name))
+		return error_set(err, &PROVIDER_DUPLICATE, "'" STR_FMT "' is there already",
+			STR_ARG(s->name));
+	if (p->count == PROVIDERS_MAX)
+		return error_set(
+			err, &PROVIDER_INVALID_SPEC, "more than %d providers", PROVIDERS_MAX);
+	return 0;
+}
 
-	if (text.len > SPEC_MAX_BYTES || (text.len > 0 && memchr(text.p, 0, text.len)))
-		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"a provider must be at most %d bytes of text", SPEC_MAX_BYTES);
-	(void)str_next(&rest, '=', &s.name); /* what is missing is seen below */
-	if (!is_name(s.name))
-		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"a provider's name must be 1 to %d of A-Z a-z 0-9 - _",
-			PROVIDER_NAME_MAX_BYTES);
-	if (!rest.p)
-		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"'" STR_FMT "': must be NAME=FAMILY,URL; this version presets no provider",
-			STR_ARG(s.name));
-	(void)str_next(&rest, ',', &s.family);
-	if (rest.p)
-		(void)str_next(&rest, ',', &s.url);
-	s.key = rest;
-	*ret = s;
+/* How it proves who it is, and the key for that. */
+static int find_key(const struct providers *p, const struct provider_spec *s,
+	struct provider_setup *to, struct error *err)
+{
+	_cleanup_(mem) char *name = NULL;
+
+	to->auth = provider_auth_find(s->auth);
+	if (!to->auth)
+		return error_set(err, &PROVIDER_UNAVAILABLE,
+			"'" STR_FMT "': this version cannot sign in by '" STR_FMT "' yet",
+			STR_ARG(s->name), STR_ARG(s->auth));
+	if (!to->auth->keyed)
+		return 0;
+	name = xstrndup(s->key_env.p, s->key_env.len);
+	to->key = p->net && p->net->keys ? secret_store_get(p->net->keys, name) : NULL;
+	if (!to->key)
+		return error_set(err, &PROVIDER_KEY,
+			"'" STR_FMT "': %s is neither in the environment nor in ~/.agent/env",
+			STR_ARG(s->name), name);
 	return 0;
 }
 
 int providers_add(struct providers *p, struct str spec, struct error *err)
 {
-	const struct provider_family *family;
+	struct provider_setup setup = {.loop = p->loop, .net = p->net};
 	struct provider *made;
-	struct spec s;
+	struct provider_spec s;
 	void *state;
 
-	if (read_spec(spec, &s, err) < 0)
+	if (provider_spec_read(spec, &s, err) < 0 || check_spec(p, &s, err) < 0 ||
+		find_key(p, &s, &setup, err) < 0)
 		return -1;
-	family = find_family(s.family);
-	if (!family)
-		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"'" STR_FMT "': this version knows the family rehearsal alone",
-			STR_ARG(s.name));
-	if (s.key.p)
-		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"'" STR_FMT "': a rehearsal takes no key, and its path no comma",
-			STR_ARG(s.name));
-	if (providers_find(p, s.name))
-		return error_set(err, &PROVIDER_DUPLICATE, "'" STR_FMT "' is there already",
-			STR_ARG(s.name));
-	if (p->count == PROVIDERS_MAX)
-		return error_set(
-			err, &PROVIDER_INVALID_SPEC, "more than %d providers", PROVIDERS_MAX);
-	if (family->open(p->loop, s.url, &state, err) < 0)
+	setup.url = s.url;
+	if (find_family(s.family)->open(&setup, &state, err) < 0)
 		return error_prefix(err, "provider '" STR_FMT "'", STR_ARG(s.name));
 	made = xcalloc(1, sizeof(*made));
+	made->loop = p->loop;
 	made->name = xstrndup(s.name.p, s.name.len);
 	made->url = s.url.p ? xstrndup(s.url.p, s.url.len) : NULL;
-	made->family = family;
+	made->key_env = setup.key ? xstrndup(s.key_env.p, s.key_env.len) : NULL;
+	made->family = find_family(s.family);
+	made->auth = setup.auth;
+	made->key = setup.key;
 	made->state = state;
 	p->list[p->count++] = made;
 	return 0;
+}
+
+int providers_add_known(struct providers *p, struct error *err)
+{
+	struct str name;
+	const char *key_env;
+
+	for (size_t i = 0; provider_well_known(i, &name, &key_env); i++) {
+		if (p->net && secret_store_get(p->net->keys, key_env) &&
+			providers_add(p, name, err) < 0)
+			return -1;
+	}
+	if (p->count > 0)
+		return 0;
+	return error_set(err, &PROVIDER_NONE,
+		"give a --provider, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or "
+		"OPENROUTER_API_KEY");
 }
 
 size_t providers_count(const struct providers *p)
@@ -191,6 +210,27 @@ struct str provider_url(const struct provider *p)
 const struct provider_family *provider_family(const struct provider *p)
 {
 	return p->family;
+}
+
+const char *provider_auth_name(const struct provider *p)
+{
+	return p->auth->name;
+}
+
+struct str provider_key_env(const struct provider *p)
+{
+	return str_from(p->key_env);
+}
+
+const struct secret *provider_key(const struct provider *p)
+{
+	return p->key;
+}
+
+void provider_stats(const struct provider *p, struct json_out *j)
+{
+	if (p->family->stats)
+		p->family->stats(p->state, j);
 }
 
 /*
@@ -277,5 +317,63 @@ void provider_call_cancel(struct provider_call *c)
 	if (!c || c->finished)
 		return;
 	c->family->cancel(c->call);
+	free(c);
+}
+
+/*
+ * Listings.
+ */
+struct provider_list_call {
+	const struct provider *provider;
+	void *call;               /* the family's */
+	struct loop_timer *timer; /* of a family that has no listing */
+	provider_on_listing done;
+	void *arg;
+	bool finished;
+};
+
+static void listed(void *arg, const struct provider_listing *l, const struct error *err)
+{
+	struct provider_list_call *c = arg;
+
+	c->finished = true;
+	c->done(c->arg, l, err);
+	loop_timer_free(c->timer);
+	free(c);
+}
+
+static void list_nothing(void *arg)
+{
+	static const struct provider_listing none;
+
+	listed(arg, &none, NULL);
+}
+
+int provider_list(struct provider *p, provider_on_listing done, void *arg,
+	struct provider_list_call **ret, struct error *err)
+{
+	struct provider_list_call *c = xcalloc(1, sizeof(*c));
+
+	c->provider = p;
+	c->done = done;
+	c->arg = arg;
+	if (!p->family->list) {
+		c->timer = loop_timer_new(p->loop, list_nothing, c);
+		loop_timer_set(c->timer, 0);
+	} else if (p->family->list(p->state, listed, c, &c->call, err) < 0) {
+		free(c);
+		return -1;
+	}
+	*ret = c;
+	return 0;
+}
+
+void provider_list_cancel(struct provider_list_call *c)
+{
+	if (!c || c->finished)
+		return;
+	if (c->call)
+		c->provider->family->list_cancel(c->call);
+	loop_timer_free(c->timer);
 	free(c);
 }

@@ -3,9 +3,10 @@
 /*
  * Model providers: one call streams a conversation to a model and its reply back (spec 8).
  *
- * A provider is NAME[=FAMILY[,BASE_URL[,KEY_ENV]]]. A family is one file that exports one const
- * entry; to add one is to add a file and a line. This version has `rehearsal` alone: a model that
- * is a script (rehearsal(5)); its BASE_URL is the script's path.
+ * A provider is NAME[=FAMILY[,BASE_URL[,KEY_ENV]]] (io/provider_spec.h). A family is one file that
+ * exports one const entry; to add one is to add a file and a line. `rehearsal` is a model that is a
+ * script (rehearsal(5)); its BASE_URL is the script's path. `responses`, `anthropic` and `chat` ask
+ * over HTTP (io/provider_http.c).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,8 @@ extern const struct error_kind PROVIDER_DUPLICATE;     /* duplicate_provider */
 extern const struct error_kind PROVIDER_UNAVAILABLE;   /* provider_unavailable */
 extern const struct error_kind PROVIDER_STREAM_FAILED; /* provider_stream_failed */
 extern const struct error_kind PROVIDER_REFUSED;       /* provider_refusal */
+extern const struct error_kind PROVIDER_KEY;           /* provider_key_unavailable */
+extern const struct error_kind PROVIDER_NONE;          /* no_providers */
 
 struct provider_tool {
 	const char *name, *description, *parameters; /* parameters: JSON Schema text */
@@ -89,12 +92,46 @@ struct provider_callbacks {
 	void (*paced)(void *arg, int64_t until_mono_ms);
 };
 
+/* What a listing of a provider's models says: their names, as a model reference has them behind the
+ * slash. */
+struct provider_listing {
+	const struct str *models;
+	size_t count;
+};
+/* err NULL: it is whole. Once; what it is handed dies when it returns. */
+typedef void (*provider_on_listing)(
+	void *arg, const struct provider_listing *l, const struct error *err);
+
+/* What the families over HTTP need of a daemon. Lives as long as its providers. */
+struct fetch;
+struct secret;
+struct secret_store;
+struct provider_auth;
+struct provider_net {
+	struct fetch *fetch;
+	struct secret_store *keys;
+	int64_t stall_ms;       /* without a word of the reply; 0: 120 s */
+	int64_t connecting_max; /* requests that wait for a reply's head; 0: no limit */
+	int64_t connecting;     /* … now */
+	struct list in_line;    /* further ones; the families' own */
+};
+
+/* What a provider is opened with. */
+struct provider_setup {
+	struct loop *loop;
+	struct str url;
+	struct provider_net *net; /* NULL: nothing over HTTP */
+	const struct provider_auth *auth;
+	const struct secret *key; /* NULL: none */
+};
+
 struct provider;
 struct provider_call;
 struct provider_family {
 	const char *name;
 	const char *transport; /* for `ready` */
-	int (*open)(struct loop *l, struct str url, void **ret_state, struct error *err);
+	bool over_http;
+	int (*open)(const struct provider_setup *s, void **ret_state, struct error *err);
 	void (*close)(void *state);
 	/* Callbacks never come inside start. */
 	int (*start)(void *state, const struct provider_request *r,
@@ -104,25 +141,50 @@ struct provider_family {
 	 * may be let go when it returns, long before the reply is there. */
 	bool copies;
 	bool by_place; /* a script: it has to see the whole conversation to find its place */
+	/* As start and cancel. NULL: it has no listing. */
+	int (*list)(void *state, provider_on_listing done, void *arg, void **ret_call,
+		struct error *err);
+	void (*list_cancel)(void *call);
+	/* Members of its object in `stats`. May be NULL. */
+	void (*stats)(void *state, struct json_out *j);
 };
+extern const struct provider_family provider_responses;
+extern const struct provider_family provider_anthropic;
+extern const struct provider_family provider_chat;
 extern const struct provider_family provider_rehearsal;
 
 /* The providers of a daemon. */
 struct providers;
 struct providers *providers_new(struct loop *l);
 void providers_free(struct providers *p);
+/* Before those over HTTP are added. */
+void providers_connect(struct providers *p, struct provider_net *net);
 int providers_add(struct providers *p, struct str spec, struct error *err);
+/* Those whose well-known key variable is set; PROVIDER_NONE when there is none. */
+int providers_add_known(struct providers *p, struct error *err);
 size_t providers_count(const struct providers *p);
 struct provider *providers_at(const struct providers *p, size_t i);
 struct provider *providers_find(const struct providers *p, struct str name); /* NULL */
 struct str provider_name(const struct provider *p);
 struct str provider_url(const struct provider *p);
 const struct provider_family *provider_family(const struct provider *p);
+const char *provider_auth_name(const struct provider *p); /* "none", "bearer", … */
+/* The variable its key comes from, and the key; absent, NULL: it has none. */
+struct str provider_key_env(const struct provider *p);
+const struct secret *provider_key(const struct provider *p);
+void provider_stats(const struct provider *p, struct json_out *j); /* its members */
 
 int provider_call_start(struct provider *p, const struct provider_request *r,
 	const struct provider_callbacks *cb, void *arg, struct provider_call **ret,
 	struct error *err);
 /* NULL does nothing; allowed in a callback. After done() or failed() the call frees itself. */
 void provider_call_cancel(struct provider_call *c);
+
+/* Asks for the models it has. A family without a listing has none: done() is told so. */
+struct provider_list_call;
+int provider_list(struct provider *p, provider_on_listing done, void *arg,
+	struct provider_list_call **ret, struct error *err);
+/* NULL does nothing; allowed in the callback. After done() it frees itself. */
+void provider_list_cancel(struct provider_list_call *c);
 
 #endif

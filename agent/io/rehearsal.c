@@ -38,24 +38,24 @@ struct call {
 	size_t told_bytes;
 };
 
-static int rehearsal_open(struct loop *l, struct str url, void **ret_state, struct error *err)
+static int rehearsal_open(const struct provider_setup *setup, void **ret_state, struct error *err)
 {
 	_cleanup_(buf) struct buf text = BUF_INIT(REHEARSAL_FILE_MAX_BYTES);
 	_cleanup_(mem) char *path = NULL;
 	struct rehearsal *script;
 	struct state *s;
 
-	if (url.len == 0)
+	if (setup->url.len == 0)
 		return error_set(err, &PROVIDER_INVALID_SPEC,
 			"a rehearsal needs its script: "
 			"NAME=rehearsal,FILE");
-	path = xstrndup(url.p, url.len);
+	path = xstrndup(setup->url.p, setup->url.len);
 	if (os_read_file(path, &text, err) < 0)
 		return -1;
 	if (rehearsal_parse(buf_str(&text), &script, err) < 0)
 		return error_prefix(err, "%s", path);
 	s = xcalloc(1, sizeof(*s));
-	s->loop = l;
+	s->loop = setup->loop;
 	s->script = script;
 	*ret_state = s;
 	return 0;

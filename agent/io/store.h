@@ -263,7 +263,18 @@ int store_turn_start_ready(struct store_tx *tx,
 
 struct store_usage {
 	int64_t input_tokens, output_tokens, cached_input_tokens, sent_ms;
+	int64_t cache_write_tokens, cache_write_1h_tokens; /* 0 and less: not said */
+	struct str model;    /* PROVIDER/MODEL that answered; absent: not said */
+	const char *purpose; /* of a call that is no round; NULL */
 };
+/* Model calls that failed: how many are made anew, and what one cost all the same, which counts as
+ * a round (spec 8.3). STORE_STALE_TURN as above. */
+struct store_charge {
+	int64_t bot, turn, retries;
+	bool has_usage;
+	struct store_usage usage;
+};
+int store_charge(struct store_tx *tx, const struct store_charge *c, struct error *err);
 enum {
 	/* ours: several times what providers give; so that every event that names a call, or all
 	 * calls of a round, stays within a page */

@@ -273,43 +273,6 @@ static int add_items(struct store_tx *tx, struct store_line *l, const struct sto
 	return 0;
 }
 
-static int record_usage(struct store_tx *tx, const struct store_place *at,
-	const struct store_usage *u, struct error *err)
-{
-	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
-	struct json_out j = JSON_OUT(&data);
-
-	json_open(&j, '{');
-	json_put_i64(&j, "input_tokens", u->input_tokens);
-	json_put_i64(&j, "output_tokens", u->output_tokens);
-	json_put_i64(&j, "cached_input_tokens", u->cached_input_tokens);
-	json_put_i64(&j, "sent_ms", u->sent_ms);
-	json_close(&j, '}');
-	return store_record(tx, at, "usage", &data, err);
-}
-
-/* A round more, and its tokens on the turn's and the bot's account. */
-static int account(
-	struct store_tx *tx, const struct store_append *ap, int64_t last_message, struct error *err)
-{
-	const struct store_usage *u = &ap->usage;
-	struct db_stmt *s = store_stmt(&tx->view, SQL_TURN_ROUND);
-
-	db_bind_i64(s, 1, ap->turn);
-	db_bind_i64(s, 2, u->input_tokens);
-	db_bind_i64(s, 3, u->output_tokens);
-	db_bind_i64(s, 4, u->cached_input_tokens);
-	store_bind_id(s, 5, last_message);
-	if (db_run(s, err) < 0)
-		return -1;
-	s = store_stmt(&tx->view, SQL_BOT_USAGE);
-	db_bind_i64(s, 1, ap->bot);
-	db_bind_i64(s, 2, u->input_tokens);
-	db_bind_i64(s, 3, u->output_tokens);
-	db_bind_i64(s, 4, u->cached_input_tokens);
-	return db_run(s, err);
-}
-
 /* What comes from a model must not grow into an event that cannot be recorded: the turn could not
  * even be ended then. */
 static int check_call(const struct store_call *c, struct error *err)
@@ -388,8 +351,9 @@ int store_append(struct store_tx *tx, const struct store_append *ap, struct aren
 
 	if (store_line_open(&tx->view, ap->bot, ap->turn, &scratch, &l, err) < 0 ||
 		add_items(tx, &l, ap, nodes, err) < 0 || store_line_save(tx, &l, err) < 0 ||
-		account(tx, ap, ap->item_count ? nodes[ap->item_count - 1] : 0, err) < 0 ||
-		record_usage(tx, &l.at, &ap->usage, err) < 0 ||
+		store_account(tx, &l.at, &ap->usage, ap->item_count ? nodes[ap->item_count - 1] : 0,
+			err) < 0 ||
+		store_record_usage(tx, &l.at, &ap->usage, err) < 0 ||
 		plan_calls(tx, &l, ap, nodes, now_ms, err) < 0 || store_line_close(tx, &l, err) < 0)
 		return -1;
 	*ret_nodes = nodes;

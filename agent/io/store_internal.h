@@ -128,6 +128,13 @@ int store_artifacts_add(
  * records stay. retain 0: all is kept. */
 int store_retain(struct store_tx *tx, int64_t bot, int64_t turn, int64_t retain, struct error *err);
 
+/* A round more, and its tokens on the turn's and the bot's account: store_charge.c.
+ * last_message: node of the model's newest item, 0: none. */
+int store_account(struct store_tx *tx, const struct store_place *at, const struct store_usage *u,
+	int64_t last_message, struct error *err);
+int store_record_usage(struct store_tx *tx, const struct store_place *at,
+	const struct store_usage *u, struct error *err);
+
 /* Turn rows: store_turn_rows.c. The statement's columns are TURN_COLUMNS. */
 int store_turn_from_row(
 	struct db_stmt *s, struct arena *a, struct store_turn *ret, struct error *err);

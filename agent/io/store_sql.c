@@ -93,6 +93,7 @@ const char *const store_sql[SQL_COUNT] = {
 			   " output_tokens = output_tokens + ?3,"
 			   " cached_input_tokens = cached_input_tokens + ?4,"
 			   " last_message = coalesce(?5, last_message) WHERE id = ?1",
+	[SQL_TURN_RETRIES] = "UPDATE turns SET retries = retries + ?2 WHERE id = ?1",
 	[SQL_TURN_LIST] = "SELECT " TURN_COLUMNS ", t.preview FROM turns t"
 			  " JOIN bots b ON b.id = t.bot WHERE t.bot = ?1 AND t.id > ?2"
 			  " ORDER BY t.id LIMIT ?3",

@@ -11,6 +11,7 @@
 #include "agent/serve/session.h"
 #include "agent/serve/setup.h"
 #include "client/client.h"
+#include "fetch/fetch.h"
 #include "log/log.h"
 #include "os/os.h"
 
@@ -183,7 +184,7 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (setup_providers(d, err) < 0 || setup_secrets(d, err) < 0 || setup_helpers(d, err) < 0 ||
+	if (setup_keys(d, err) < 0 || setup_providers(d, err) < 0 || setup_helpers(d, err) < 0 ||
 		open_store(d, &recovery, err) < 0)
 		return -1;
 	setup_tools(d);
@@ -227,7 +228,9 @@ static void release(struct daemon *d)
 	if (d->sigint)
 		loop_signal_free(d->sigint);
 	schedule_release(d);
+	models_release(&d->models);
 	providers_free(d->providers);
+	fetch_free(d->fetch);
 	parks_release(&d->parks);
 	waiters_release(&d->waiters);
 	publisher_release(&d->pub);
@@ -245,6 +248,7 @@ static void stop(struct daemon *d)
 	loop_listener_close(mem_take(&d->listener));
 	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
 		session_close(s);
+	models_stop(d);
 	while ((t = table_next(d->live, &at)))
 		live_abandon(t);
 	if (d->store)
@@ -267,6 +271,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	d.live = table_new();
 	list_init(&d.sessions);
 	publisher_init(&d.pub);
+	models_init(&d.models);
 	waiters_init(&d.waiters);
 	parks_init(&d.parks);
 	schedule_init(&d, o->max_active, o->max_processes);

@@ -10,6 +10,7 @@
 #include "agent/io/provider.h"
 #include "agent/io/store.h"
 #include "agent/serve/park.h"
+#include "agent/serve/models.h"
 #include "agent/serve/publish.h"
 #include "agent/serve/schedule.h"
 #include "agent/serve/wait.h"
@@ -33,6 +34,8 @@ struct daemon_options {
 	int64_t max_active;
 	int64_t max_pending, max_pending_bytes; /* 0: none */
 	int64_t idle_exit_seconds;              /* 0: none */
+	int64_t max_connecting;                 /* 0: none */
+	int64_t stall_seconds;                  /* 0: the default */
 };
 
 struct daemon {
@@ -41,6 +44,9 @@ struct daemon {
 	const struct clock *clock;
 	struct store *store;
 	struct providers *providers;
+	struct fetch *fetch;
+	struct provider_net net; /* what providers over HTTP share */
+	struct models models;
 	struct sandbox *sandbox;
 	struct secret_store *secret_store;
 	struct secret_set *secrets;

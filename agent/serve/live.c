@@ -135,14 +135,16 @@ void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, stru
 	submit_job(t);
 }
 
-/* The one timer: a gate's expiry or the end of the hold while gated, the next try of a job
- * otherwise. */
+/* The one timer: a gate's expiry or the end of the hold while gated, the next try of a model call,
+ * or of a job. */
 static void on_timer(void *arg)
 {
 	struct live_turn *t = arg;
 
 	if (t->job_pending)
 		submit_job(t);
+	else if (t->state == TURN_MODEL)
+		live_step(t, EV_MODEL_AGAIN);
 	else if (t->state == TURN_GATED)
 		live_gate_timer(t);
 }

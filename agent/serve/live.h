@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/core/bot.h"
+#include "agent/core/retry.h"
 #include "agent/core/turn.h"
 #include "agent/core/verdict.h"
 #include "agent/io/provider.h"
@@ -52,6 +53,8 @@ struct live_turn {
 
 	struct provider_call *call;
 	struct provider_request request;
+	struct retry retry; /* of the model call under way */
+	size_t fallback;    /* which model is asked: 0 its own, n the bot's nth fallback */
 	struct live_call *calls;
 	size_t call_count, at;
 
@@ -123,6 +126,16 @@ void live_process_granted(struct live_turn *t);
 void live_abandon(struct live_turn *t);
 void live_free(struct live_turn *t);
 
+/* live_retry.c: the model that is asked, what it cost, and what becomes of a call that failed. */
+struct str live_model_name(const struct live_turn *t);
+struct provider *live_model_provider(
+	const struct live_turn *t, struct str *ret_model, struct error *err); /* NULL: none */
+void live_model_failed(struct live_turn *t, const struct provider_failure *f);
+void live_model_answered(struct live_turn *t);
+/* What may show of what a provider said: without the keys. */
+void live_clean_error(const struct daemon *d, struct error *err);
+struct store_usage live_usage(const struct provider_usage *u, int64_t sent_ms);
+
 /* Parts of the driver in files of their own (live_calls.c, live_model.c, live_park.c). */
 struct live_turn *live_new(struct daemon *d, const struct store_turn *info, const struct bot *bot);
 /* It is over here: what it held goes back. */
@@ -142,6 +155,8 @@ void live_commit_summary(struct live_turn *t);
 void live_publish_delta(struct live_turn *t, const char *kind, struct str delta);
 void live_item_repaired(void *arg, const char *what);
 void live_offer_tools(struct live_turn *t);
+/* What all of a bot's calls have in common: instructions, tools, limits, the cache's key. */
+void live_set_request(struct live_turn *t);
 void live_ask_model(struct live_turn *t);
 void live_commit_append(struct live_turn *t, bool last);
 void live_decide(struct live_turn *t);

@@ -93,10 +93,7 @@ static void summary_done(void *arg, const struct provider_reply *r)
 
 	t->call = NULL;
 	c->has_usage = true;
-	c->usage = (struct store_usage){.input_tokens = r->usage.input_tokens,
-		.output_tokens = r->usage.output_tokens,
-		.cached_input_tokens = r->usage.cached_input_tokens,
-		.sent_ms = r->sent_ms};
+	c->usage = live_usage(&r->usage, r->sent_ms);
 	if (check_summary(t, text, &err) < 0) {
 		fail(t, &err);
 		return;
@@ -113,10 +110,7 @@ static void summary_failed(void *arg, const struct provider_failure *f)
 
 	t->compaction.has_usage = f->has_usage;
 	if (f->has_usage)
-		t->compaction.usage = (struct store_usage){.input_tokens = f->usage.input_tokens,
-			.output_tokens = f->usage.output_tokens,
-			.cached_input_tokens = f->usage.cached_input_tokens,
-			.sent_ms = clock_real_ms(t->d->clock)};
+		t->compaction.usage = live_usage(&f->usage, clock_real_ms(t->d->clock));
 	fail(t, &f->err);
 }
 
@@ -143,8 +137,7 @@ static void fill_request(struct live_turn *t)
 	items[t->window.item_count] = ask;
 	t->request.items = items;
 	t->request.item_count = t->window.item_count + 1;
-	t->request.instructions = t->bot.set.instructions;
-	live_offer_tools(t);
+	live_set_request(t);
 	if (t->window.whole_count == 0)
 		return;
 	memcpy(whole, t->window.whole, t->window.whole_count * sizeof(*whole));

@@ -89,11 +89,9 @@ static void keep_reply(struct live_turn *t, const struct provider_reply *r)
 		.turn = t->info.id,
 		.items = items,
 		.item_count = r->item_count,
-		.usage = {.input_tokens = r->usage.input_tokens,
-			  .output_tokens = r->usage.output_tokens,
-			  .cached_input_tokens = r->usage.cached_input_tokens,
-			  .sent_ms = r->sent_ms},
+		.usage = live_usage(&r->usage, r->sent_ms),
 	};
+	t->append.usage.model = keep_round(t, live_model_name(t));
 	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
 	t->call_count = r->call_count;
 	t->at = 0;
@@ -108,45 +106,26 @@ static void keep_reply(struct live_turn *t, const struct provider_reply *r)
 static void model_done(void *arg, const struct provider_reply *r)
 {
 	struct live_turn *t = arg;
+	struct provider_failure f = {.retry = PROVIDER_RETRY_NEVER,
+		.delay_ms = -1,
+		.has_usage = true,
+		.usage = r->usage};
 
 	t->call = NULL;
 	live_context_release(t);
-	t->rounds++;
-	if (check_reply(r, &t->fault) < 0) {
-		live_step(t, EV_MODEL_FAILED);
+	if (check_reply(r, &f.err) < 0) {
+		live_model_failed(t, &f);
 		return;
 	}
+	t->rounds++;
+	live_model_answered(t);
 	keep_reply(t, r);
 	live_step(t, r->call_count > 0 ? EV_REPLY_CALLS : EV_REPLY_FINAL);
 }
 
-/* A service's words may repeat the key it was given (AG-187): the detail goes to the store, to
- * events and to clients. */
-static void keep_fault(struct live_turn *t, const struct error *err)
-{
-	_cleanup_(buf) struct buf clean = BUF_INIT(8 * ERROR_TEXT_MAX);
-	struct str text = STR("(the detail is withheld)");
-
-	if (secret_redact(t->d->secrets, str_from(err->text), &clean) == 0)
-		text = str_cut(buf_str(&clean), sizeof(t->fault.text) - 1);
-	t->fault = *err;
-	(void)snprintf(t->fault.text, sizeof(t->fault.text), STR_FMT, STR_ARG(text)); /* fits */
-}
-
-static void fail_model(struct live_turn *t, const struct error *err)
-{
-	t->call = NULL;
-	live_context_release(t);
-	keep_fault(t, err);
-	/* a family may make its kinds up as it goes (rehearsal): keep the code itself */
-	t->fault_code = str_from(
-		arena_strndup(&t->arena, error_code(err), strlen(error_code(err))));
-	live_step(t, EV_MODEL_FAILED);
-}
-
 static void model_failed(void *arg, const struct provider_failure *f)
 {
-	fail_model(arg, &f->err);
+	live_model_failed(arg, f);
 }
 
 static void model_paced(void *arg, int64_t until_mono_ms)
@@ -176,29 +155,32 @@ void live_offer_tools(struct live_turn *t)
 	t->request.tool_count = count;
 }
 
+void live_set_request(struct live_turn *t)
+{
+	struct provider_request *r = &t->request;
+
+	r->instructions = t->bot.set.instructions;
+	r->reasoning = t->bot.set.reasoning;
+	r->max_output_tokens = t->bot.set.limits.max_output_tokens;
+	r->cache_hours = t->bot.set.limits.cache_hours;
+	r->cache_key = str_from(
+		arena_printf(&t->context, "%s-%lld", store_identity(t->d->store)->identity,
+			(long long)(t->bot.cache_bot ? t->bot.cache_bot : t->bot.id)));
+	r->bot = t->bot.id;
+	r->turn = t->info.id;
+	live_offer_tools(t);
+}
+
 void live_ask_model(struct live_turn *t)
 {
 	static const struct provider_callbacks callbacks = {model_text, model_thinking,
 		live_item_repaired, model_done, model_failed, model_paced};
-	struct str name;
-	struct provider *p;
-	struct error err = ERROR_INIT;
+	struct provider_failure f = {.retry = PROVIDER_RETRY_NEVER, .delay_ms = -1};
+	struct provider *p = live_model_provider(t, &t->request.model, &f.err);
 
-	if (bot_split_model(t->info.model, &name, &t->request.model, &err) < 0) {
-		fail_model(t, &err);
-		return;
-	}
-	p = providers_find(t->d->providers, name);
-	if (!p) {
-		(void)error_set(&err, &PROVIDER_UNAVAILABLE,
-			"this daemon has no provider '" STR_FMT "'", STR_ARG(name));
-		fail_model(t, &err);
-		return;
-	}
-	t->request.instructions = t->bot.set.instructions;
-	live_offer_tools(t);
-	if (provider_call_start(p, &t->request, &callbacks, t, &t->call, &err) < 0)
-		fail_model(t, &err);
+	live_set_request(t);
+	if (!p || provider_call_start(p, &t->request, &callbacks, t, &t->call, &f.err) < 0)
+		live_model_failed(t, &f);
 	else if (provider_family(p)->copies)
 		live_context_release(t); /* a thousand turns wait here at once */
 }

@@ -1,4 +1,4 @@
-/* stats and shutdown. */
+/* stats, models and shutdown. */
 #include <stdlib.h>
 
 #include "agent/serve/op.h"
@@ -57,11 +57,17 @@ static void op_shutdown(struct request *r, const void *raw)
 	daemon_shutdown(d, grace_ms, "request");
 }
 
+static const struct json_field models_fields[] = {
+	JSON_STR(struct models_args, provider, .max = 64, .cstr = true),
+};
+
 static const struct json_field no_fields[1];
 
 const struct request_row daemon_requests[] = {
-	{"stats",    no_fields,       0,                          0,                            op_stats, false},
+	{"stats",    no_fields,       0,                          0,                            op_stats,  false},
 	{"shutdown", shutdown_fields, ARRAY_LEN(shutdown_fields), sizeof(struct shutdown_args),
-         op_shutdown,										     false},
-	{NULL,       NULL,            0,			  0,			    NULL,     false},
+         op_shutdown,										      false},
+	{"models",   models_fields,   ARRAY_LEN(models_fields),   sizeof(struct models_args),   op_models,
+         false												  },
+	{NULL,       NULL,            0,			  0,			    NULL,      false},
 };

@@ -6,6 +6,7 @@
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
 #include "agent/serve/request.h"
+#include "fetch/fetch.h"
 #include "suite_config.h"
 
 static void put_limit(struct json_out *j, const char *name, int64_t value)
@@ -24,6 +25,8 @@ static void put_limits(struct json_out *j, const struct daemon_options *o)
 	put_limit(j, "pending", o->max_pending);
 	put_limit(j, "pending_bytes", o->max_pending_bytes);
 	put_limit(j, "idle_exit_seconds", o->idle_exit_seconds);
+	put_limit(j, "connecting", o->max_connecting);
+	json_put_i64(j, "stall_timeout_seconds", o->stall_seconds);
 	json_close(j, '}');
 }
 
@@ -51,6 +54,7 @@ static void put_providers(struct json_out *j, const struct providers *p)
 		json_put_cstr(j, "family", provider_family(one)->name);
 		json_put_str(j, "url", provider_url(one));
 		json_put_cstr(j, "transport", provider_family(one)->transport);
+		json_put_cstr(j, "auth", provider_auth_name(one));
 		json_close(j, '}');
 	}
 	json_close(j, '}');
@@ -113,6 +117,30 @@ static void put_store(struct json_out *j, struct daemon *d)
 	json_close(j, '}');
 }
 
+static void put_provider_stats(struct json_out *j, const struct daemon *d)
+{
+	struct fetch_counts counts = {.connections = 0};
+
+	if (d->fetch)
+		fetch_counts(d->fetch, &counts);
+	json_open_key(j, "transport", '{');
+	json_put_u64(j, "connections", counts.connections);
+	json_put_u64(j, "idle", counts.idle);
+	json_put_u64(j, "in_line", counts.waiting);
+	json_put_i64(j, "connecting", d->net.connecting);
+	json_close(j, '}');
+	json_open_key(j, "providers", '{');
+	for (size_t i = 0; i < providers_count(d->providers); i++) {
+		const struct provider *one = providers_at(d->providers, i);
+		_cleanup_(mem) char *name = xstrndup(provider_name(one).p, provider_name(one).len);
+
+		json_open_key(j, name, '{');
+		provider_stats(one, j);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
 static int64_t pending_approvals(const struct daemon *d)
 {
 	int64_t count = d->parks.requests;
@@ -140,6 +168,7 @@ void stats_open(struct daemon *d, struct json_out *j, const char *name)
 	json_put_i64(j, "running_processes", s->processes);
 	json_put_i64(j, "queued_processes", s->process_queued);
 	json_put_i64(j, "process_limit", s->processes_max);
+	put_provider_stats(j, d);
 	put_store(j, d);
 	json_put_bool(j, "draining", d->draining);
 }

@@ -7,20 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/io/provider_spec.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/daemon.h"
+#include "fetch/fetch.h"
 #include "os/os.h"
 #include "suite_config.h"
-
-/* Variables that hold provider keys by their well-known names (agent spec 1.3, 10.2). */
-static const char *const key_names[] = {
-	"ANTHROPIC_API_KEY",
-	"OPENAI_API_KEY",
-	"OPENROUTER_API_KEY",
-	"AWS_ACCESS_KEY_ID",
-	"AWS_SECRET_ACCESS_KEY",
-	"AWS_SESSION_TOKEN",
-};
 
 static const struct error_kind HELPER_MISSING = {"helper_missing", ERROR_CLASS_UNAVAILABLE};
 
@@ -36,35 +28,86 @@ int setup_store_folder(const char *store, struct error *err)
 	return os_mkdir_private(folder, NULL, err);
 }
 
-int setup_providers(struct daemon *d, struct error *err)
-{
-	for (size_t i = 0; i < d->o->provider_count; i++) {
-		if (providers_add(d->providers, str_from(d->o->providers[i]), err) < 0)
-			return error_prefix(err, "--provider");
-	}
-	return 0;
-}
-
-int setup_secrets(struct daemon *d, struct error *err)
+int setup_keys(struct daemon *d, struct error *err)
 {
 	_cleanup_(mem) char *home = NULL, *path = NULL;
-	struct str drop[ARRAY_LEN(key_names)];
 
 	if (os_home(&home, err) < 0)
 		return -1;
 	path = xasprintf("%s/.agent/env", home);
 	d->secret_store = secret_store_new();
-	d->secrets = secret_set_new();
-	if (secret_store_load_env(d->secret_store, path, err) < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(key_names); i++) {
-		const struct secret *s = secret_store_get(d->secret_store, key_names[i]);
+	return secret_store_load_env(d->secret_store, path, err);
+}
 
-		drop[i] = str_from(key_names[i]);
+/* As curl and others read it: the small name first, and HTTP_PROXY in capitals too, since no web
+ * server's request makes this program's environment. */
+static const char *proxy_of(const char *lower, const char *upper)
+{
+	const char *value = getenv(lower);
+
+	return value && *value ? value : getenv(upper);
+}
+
+static int open_net(struct daemon *d, struct error *err)
+{
+	const struct fetch_options options = {
+		.loop = d->loop,
+		.https_proxy = proxy_of("https_proxy", "HTTPS_PROXY"),
+		.http_proxy = proxy_of("http_proxy", "HTTP_PROXY"),
+		.no_proxy = proxy_of("no_proxy", "NO_PROXY"),
+		.per_origin_max = (size_t)d->o->max_active,
+	};
+
+	if (fetch_new(&options, &d->fetch, err) < 0)
+		return -1;
+	d->net = (struct provider_net){.fetch = d->fetch,
+		.keys = d->secret_store,
+		.stall_ms = d->o->stall_seconds * 1000,
+		.connecting_max = d->o->max_connecting};
+	providers_connect(d->providers, &d->net);
+	return 0;
+}
+
+/* What commands do not get: the variables of all presets, and those the providers name. */
+static void withhold_keys(struct daemon *d)
+{
+	size_t count = 0, providers = providers_count(d->providers);
+	struct str *drop;
+
+	while (provider_key_names[count])
+		count++;
+	drop = xcalloc(count + providers, sizeof(*drop));
+	d->secrets = secret_set_new();
+	for (size_t i = 0; i < count; i++) {
+		const struct secret *s = secret_store_get(d->secret_store, provider_key_names[i]);
+
+		drop[i] = str_from(provider_key_names[i]);
 		if (s)
 			secret_set_add_secret(d->secrets, s);
 	}
-	d->command_env = secret_environ(environ, drop, ARRAY_LEN(drop), NULL);
+	for (size_t i = 0; i < providers; i++) {
+		const struct provider *p = providers_at(d->providers, i);
+
+		if (!provider_key(p))
+			continue;
+		secret_set_add_secret(d->secrets, provider_key(p));
+		drop[count++] = provider_key_env(p);
+	}
+	d->command_env = secret_environ(environ, drop, count, NULL);
+	free(drop);
+}
+
+int setup_providers(struct daemon *d, struct error *err)
+{
+	if (open_net(d, err) < 0)
+		return -1;
+	for (size_t i = 0; i < d->o->provider_count; i++) {
+		if (providers_add(d->providers, str_from(d->o->providers[i]), err) < 0)
+			return error_prefix(err, "--provider");
+	}
+	if (d->o->provider_count == 0 && providers_add_known(d->providers, err) < 0)
+		return -1;
+	withhold_keys(d);
 	return 0;
 }
 

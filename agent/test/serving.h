@@ -181,6 +181,7 @@ static inline void served_open(struct served *s, const char *script)
 	s->d.live = table_new();
 	list_init(&s->d.sessions);
 	publisher_init(&s->d.pub);
+	models_init(&s->d.models);
 	waiters_init(&s->d.waiters);
 	parks_init(&s->d.parks);
 	schedule_init(&s->d, 4, 4);
@@ -218,6 +219,7 @@ static inline void served_close(struct served *s)
 	store_close(s->d.store);
 	loop_timer_free(s->tick);
 	schedule_release(&s->d);
+	models_release(&s->d.models);
 	providers_free(s->d.providers);
 	parks_release(&s->d.parks);
 	waiters_release(&s->d.waiters);

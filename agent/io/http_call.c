@@ -1,0 +1,548 @@
+/*
+ * A model call over HTTP: its place in the pool's line, its place among those that connect, the
+ * request, the stream of the reply.
+ *
+ *	NEW → LINE → ADMISSION → SENT → STREAM → OVER
+ *	                              ↘ REFUSED ↗
+ *
+ * The caller may cancel inside any callback: what a callback may end is not touched after it
+ * without a look at `state`. Memory goes back after the round. A call whose reply is told reads the
+ * rest of its answer, so that the connection can be used again.
+ */
+#include "agent/io/provider_http.h"
+
+enum {
+	STALL_DEFAULT_MS = 120 * 1000, /* agent spec 2.6 */
+	ADMISSION_MAX_MS = 60 * 1000,  /* agent spec 2.6: --max-connecting */
+	REFUSAL_MAX_MS = 10 * 1000,    /* ours: for an error's body */
+	REST_MAX_MS = 2000,            /* ours: for what comes after the end of a reply */
+	RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000, /* ours */
+};
+
+enum call_state {
+	CALL_NEW,
+	CALL_LINE,
+	CALL_ADMISSION,
+	CALL_SENT,
+	CALL_STREAM,
+	CALL_REFUSED,
+	CALL_TOLD,
+	CALL_OVER
+};
+
+struct http_call {
+	struct http_provider *p;
+	struct list in_provider, in_admission;
+	enum call_state state;
+	const struct provider_request *r;
+	const struct provider_callbacks *cb;
+	void *arg;
+	struct loop_timer *timer;
+	struct pace_ticket ticket;
+	struct body body;
+	bool has_body, dropped_thinking;
+	bool connecting; /* counted among those that wait for a head */
+	struct fetch_call *fetch;
+	int64_t sent_ms;
+	/* The answer. */
+	struct http_refusal refusal;
+	struct buf refusal_body;
+	struct model_decoder *decoder;
+	struct gather gather;
+	bool has_gather, ended;
+	bool has_fault;
+	struct provider_failure fault;
+	bool word; /* content came since the timer was set */
+	int64_t word_ms;
+};
+
+static void begin(struct http_call *c);
+static void pump_line(struct http_provider *p, struct pace_pool *pool);
+
+/*
+ * Ends.
+ */
+static void call_free(void *arg)
+{
+	struct http_call *c = arg;
+
+	if (c->has_body)
+		body_release(&c->body);
+	if (c->has_gather)
+		gather_release(&c->gather);
+	model_decoder_free(c->decoder);
+	buf_release(&c->refusal_body);
+	free(c);
+}
+
+static void admit_next(struct provider_net *net);
+
+static void leave_admission(struct http_call *c)
+{
+	list_remove(&c->in_admission);
+	if (!c->connecting)
+		return;
+	c->connecting = false;
+	c->p->net->connecting--;
+	admit_next(c->p->net);
+}
+
+/* No callback comes after this. */
+static void end(struct http_call *c)
+{
+	struct pace_pool *pool = c->ticket.pool;
+
+	c->state = CALL_OVER;
+	fetch_cancel(mem_take(&c->fetch));
+	loop_timer_free(mem_take(&c->timer));
+	list_remove(&c->in_provider);
+	pace_leave(&c->ticket);
+	leave_admission(c);
+	loop_defer(c->p->loop, call_free, c);
+	if (pool)
+		pump_line(c->p, pool);
+}
+
+static void tell_failure(struct http_call *c, struct provider_failure *f)
+{
+	const struct provider_callbacks *cb = c->cb;
+	struct pace_pool *pool = c->ticket.pool;
+	void *arg = c->arg;
+
+	if (c->has_gather && c->gather.has_usage) {
+		f->has_usage = true;
+		f->usage = gather_usage(&c->gather);
+	}
+	if (f->retry == PROVIDER_RETRY_PACE && pool)
+		f->delay_ms = pace_close(pool, f->delay_ms, loop_now_ms(c->p->loop));
+	end(c);
+	cb->failed(arg, f);
+}
+
+static void fail(struct http_call *c, const struct error *err, enum provider_retry retry)
+{
+	struct provider_failure f = {.err = *err, .retry = retry, .delay_ms = -1};
+
+	tell_failure(c, &f);
+}
+
+static void tell_paced(struct http_call *c, int64_t wait_ms)
+{
+	const struct provider_callbacks *cb = c->cb;
+	void *arg = c->arg;
+	int64_t until = loop_now_ms(c->p->loop) + wait_ms;
+
+	end(c);
+	cb->paced(arg, until);
+}
+
+/*
+ * The answer.
+ */
+static void on_event(void *arg, const struct model_event *e)
+{
+	struct http_call *c = arg;
+	struct error err = ERROR_INIT;
+
+	if (c->state != CALL_STREAM || c->has_fault)
+		return;
+	if (e->kind != MODEL_EV_KEEPALIVE)
+		c->word_ms = loop_now_ms(c->p->loop);
+	if (gather_take(&c->gather, e, &err) < 0) {
+		c->has_fault = true;
+		http_read_stream(&err, &c->fault);
+		return;
+	}
+	switch (e->kind) {
+	case MODEL_EV_DELTA:
+		if (e->sort == MODEL_TEXT || e->sort == MODEL_REFUSAL)
+			c->cb->text(c->arg, e->text); /* may cancel */
+		else if (e->sort == MODEL_THINKING)
+			c->cb->thinking(c->arg, e->text);
+		break;
+	case MODEL_EV_FAULT:
+		c->has_fault = true;
+		http_read_fault(e, &c->fault);
+		break;
+	case MODEL_EV_END:
+		c->ended = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The reply is whole and told; what is left of the answer is read so that the connection is good
+ * for another. */
+static void tell_reply(struct http_call *c)
+{
+	struct provider_reply reply;
+	struct error err = ERROR_INIT;
+
+	if (gather_finish(&c->gather, &reply, &err) < 0) {
+		fail(c, &err, PROVIDER_RETRY_NEVER);
+		return;
+	}
+	reply.sent_ms = c->sent_ms;
+	pace_used(&c->ticket, c->gather.usage.input);
+	if (c->ticket.pool) {
+		struct pace_pool *pool = c->ticket.pool;
+
+		pace_well(pool);
+		pace_leave(&c->ticket);
+		pump_line(c->p, pool);
+	}
+	c->state = CALL_TOLD;
+	if (c->fetch)
+		loop_timer_set(c->timer, REST_MAX_MS);
+	c->cb->done(c->arg, &reply);
+	if (!c->fetch)
+		end(c);
+}
+
+/* After bytes were decoded, or the stream's end: rc and err of the decoder. */
+static void look(struct http_call *c, int rc, const struct error *err)
+{
+	struct provider_failure f;
+
+	if (c->state != CALL_STREAM)
+		return;
+	if (c->has_fault) {
+		f = c->fault;
+		tell_failure(c, &f);
+	} else if (c->ended) {
+		tell_reply(c);
+	} else if (rc < 0) {
+		http_read_stream(err, &f);
+		tell_failure(c, &f);
+	}
+}
+
+static void finish_refusal(struct http_call *c)
+{
+	struct provider_failure f;
+	ptrdiff_t item;
+
+	c->refusal.body = buf_str(&c->refusal_body);
+	if (!c->dropped_thinking && http_blames_thinking(c->p->family->model, &c->refusal)) {
+		fetch_cancel(mem_take(&c->fetch));
+		c->dropped_thinking = true;
+		begin(c);
+		return;
+	}
+	http_read_refusal(c->p->family->model, &c->refusal, &f);
+	item = body_blamed(&c->body, c->refusal.body);
+	if (c->refusal.status == 400 && item >= 0)
+		(void)error_prefix(&f.err, "item %td of %zu", item, c->r->item_count);
+	tell_failure(c, &f);
+}
+
+static void on_sent(void *arg)
+{
+	struct http_call *c = arg;
+
+	c->sent_ms = clock_real_ms(clock_system());
+	body_sent(&c->body);
+}
+
+static void expected_sse(struct http_call *c, struct str type)
+{
+	struct error err = ERROR_INIT;
+
+	(void)error_set(&err, &PROVIDER_EXPECTED_SSE,
+		"the answer is '" STR_FMT "', not an event stream", STR_ARG(str_cut(type, 100)));
+	fail(c, &err, PROVIDER_RETRY_NEVER);
+}
+
+static void on_head(void *arg, const struct http_head *h)
+{
+	struct http_call *c = arg;
+	struct pace_now now = {loop_now_ms(c->p->loop), clock_real_ms(clock_system())};
+	struct str type = http_header_get(h, "content-type");
+	char media[64];
+
+	leave_admission(c);
+	pace_learn(&c->ticket, h, &now);
+	if (h->status < 200 || h->status > 299) {
+		c->state = CALL_REFUSED;
+		c->refusal = (struct http_refusal){.status = h->status, .retry_ms = -1};
+		(void)http_retry_after(http_header_get(h, "retry-after"), now.real_ms,
+			RETRY_AFTER_MAX_MS, &c->refusal.retry_ms); /* else it stays unsaid */
+		c->refusal_body = (struct buf)BUF_INIT(HTTP_ERROR_BODY_BYTES);
+		loop_timer_set(c->timer, REFUSAL_MAX_MS);
+		return;
+	}
+	if (!str_is(http_media_type(type, media), "text/event-stream")) {
+		expected_sse(c, type.p ? type : STR("of no type"));
+		return;
+	}
+	c->state = CALL_STREAM;
+	c->word_ms = now.mono_ms;
+	gather_init(&c->gather, c->p->family->model);
+	c->has_gather = true;
+	c->decoder = model_decoder_new(c->p->family->model);
+}
+
+static void on_body(void *arg, struct str bytes)
+{
+	struct http_call *c = arg;
+	struct error err = ERROR_INIT;
+	size_t room;
+
+	if (c->state == CALL_STREAM) {
+		look(c, model_decode(c->decoder, bytes, on_event, c, &err), &err);
+		return;
+	}
+	if (c->state != CALL_REFUSED)
+		return;
+	room = HTTP_ERROR_BODY_BYTES - c->refusal_body.len;
+	(void)buf_put(&c->refusal_body, bytes.p, bytes.len < room ? bytes.len : room);
+	if (bytes.len >= room)
+		finish_refusal(c);
+}
+
+static void on_done(void *arg, const struct error *failed)
+{
+	struct http_call *c = arg;
+	struct error err = ERROR_INIT;
+	struct provider_failure f;
+
+	c->fetch = NULL;
+	if (c->state == CALL_TOLD) {
+		end(c);
+	} else if (c->state == CALL_REFUSED) {
+		finish_refusal(c);
+	} else if (failed) {
+		http_read_broken(failed, c->state == CALL_STREAM, &f);
+		tell_failure(c, &f);
+	} else {
+		look(c, model_decode_end(c->decoder, on_event, c, &err), &err);
+	}
+}
+
+/*
+ * The request.
+ */
+static const struct fetch_callbacks fetch_callbacks = {on_sent, on_head, on_body, on_done};
+
+static int64_t stall_ms(const struct http_call *c)
+{
+	return c->p->net->stall_ms > 0 ? c->p->net->stall_ms : STALL_DEFAULT_MS;
+}
+
+static int send_request(struct http_call *c, struct error *err)
+{
+	_cleanup_(buf) struct buf text = BUF_INIT(URL_MAX_BYTES);
+	const struct auth_request what = {"POST", c->body.pieces, c->body.piece_count};
+	struct fetch_request q = {
+		.method = "POST", .body = c->body.pieces, .body_count = c->body.piece_count};
+	struct http_headers headers;
+	struct url url;
+	int rc;
+
+	if (http_url(c->p, c->p->family->path, &text, &url, err) < 0 ||
+		http_headers_make(c->p, &what, c->r, &headers, err) < 0)
+		return -1;
+	q.url = &url;
+	q.headers = headers.items;
+	q.header_count = headers.count;
+	c->sent_ms = clock_real_ms(clock_system());
+	rc = fetch_start(c->p->net->fetch, &q, &fetch_callbacks, c, &c->fetch, err);
+	auth_headers_release(&headers.auth);
+	return rc;
+}
+
+static void go(struct http_call *c)
+{
+	struct error err = ERROR_INIT;
+
+	c->state = CALL_SENT;
+	c->connecting = true;
+	c->p->net->connecting++;
+	c->word_ms = loop_now_ms(c->p->loop);
+	loop_timer_set(c->timer, stall_ms(c));
+	if (send_request(c, &err) < 0)
+		fail(c, &err, PROVIDER_RETRY_NEVER);
+}
+
+/*
+ * The two lines.
+ */
+static bool may_connect(const struct provider_net *net)
+{
+	return net->connecting_max <= 0 || net->connecting < net->connecting_max;
+}
+
+static void admit_next(struct provider_net *net)
+{
+	while (may_connect(net) && !list_empty(&net->in_line)) {
+		struct http_call *c = list_first(&net->in_line, struct http_call, in_admission);
+
+		list_remove(&c->in_admission);
+		loop_timer_set(
+			c->timer, 0); /* from the loop: nothing is told inside another's step */
+		c->state = CALL_SENT;
+		c->connecting = true;
+		net->connecting++;
+	}
+}
+
+static void admit(struct http_call *c)
+{
+	if (may_connect(c->p->net)) {
+		go(c);
+		return;
+	}
+	c->state = CALL_ADMISSION;
+	list_add_tail(&c->p->net->in_line, &c->in_admission);
+	loop_timer_set(c->timer, ADMISSION_MAX_MS);
+}
+
+/* The first of the pool's line is looked at on the loop. */
+static void pump_line(struct http_provider *p, struct pace_pool *pool)
+{
+	struct pace_ticket *first = pace_first(pool);
+
+	(void)p;
+	if (first)
+		loop_timer_set(container_of(first, struct http_call, ticket)->timer, 0);
+}
+
+/* In line: it goes, waits a little, or is told to come back. */
+static void step_line(struct http_call *c)
+{
+	struct pace_pool *pool = c->ticket.pool;
+	int64_t wait = pace_ask(&c->ticket, loop_now_ms(c->p->loop));
+
+	if (wait >= PACE_PARK_MS) {
+		tell_paced(c, wait);
+	} else if (wait > 0) {
+		loop_timer_set(c->timer, wait);
+	} else {
+		admit(c);
+		pump_line(c->p, pool);
+	}
+}
+
+static void on_repaired(void *arg, const char *what)
+{
+	struct http_call *c = arg;
+
+	if (c->state == CALL_NEW)
+		c->cb->repaired(c->arg, what);
+}
+
+static void begin(struct http_call *c)
+{
+	const struct body_options how = {.drop_thinking = c->dropped_thinking,
+		.full_openai = strcmp(c->p->url.at.host, "api.openai.com") == 0,
+		.repaired = on_repaired,
+		.arg = c};
+	struct pace_cost cost;
+	struct error err = ERROR_INIT;
+
+	c->state = CALL_NEW;
+	if (c->has_body)
+		body_release(&c->body);
+	body_init(&c->body, c->p->family->items, c->r, &how);
+	c->has_body = true;
+	if (c->state != CALL_NEW)
+		return; /* cancelled while it was told of repairs */
+	cost = (struct pace_cost){(int64_t)c->body.text_bytes, c->body.output_cap};
+	pace_leave(&c->ticket);
+	if (pace_enter(pace_pool(c->p->pace, c->r->model), &c->ticket, &cost, &err) < 0) {
+		fail(c, &err, PROVIDER_RETRY_NEVER);
+		return;
+	}
+	c->state = CALL_LINE;
+	step_line(c);
+}
+
+static void stalled(struct http_call *c)
+{
+	struct error err = ERROR_INIT;
+
+	(void)error_set(&err, &PROVIDER_STALLED, "nothing of a reply came for %lld s",
+		(long long)(stall_ms(c) / 1000));
+	fail(c, &err, PROVIDER_RETRY_BACKOFF);
+}
+
+static void not_admitted(struct http_call *c)
+{
+	struct error err = ERROR_INIT;
+
+	(void)error_set(&err, &PROVIDER_CONNECTION,
+		"%lld requests wait for their reply's head, and none got it within %d s",
+		(long long)c->p->net->connecting, ADMISSION_MAX_MS / 1000);
+	fail(c, &err, PROVIDER_RETRY_BACKOFF);
+}
+
+static void on_timer(void *arg)
+{
+	struct http_call *c = arg;
+	int64_t quiet = loop_now_ms(c->p->loop) - c->word_ms;
+	struct error err = ERROR_INIT;
+
+	switch (c->state) {
+	case CALL_NEW:
+		begin(c);
+		break;
+	case CALL_LINE:
+		step_line(c);
+		break;
+	case CALL_ADMISSION:
+		not_admitted(c);
+		break;
+	case CALL_SENT:
+	case CALL_STREAM:
+		if (!c->fetch) { /* admitted */
+			c->connecting = false;
+			c->p->net->connecting--;
+			go(c);
+		} else if (quiet < stall_ms(c)) {
+			loop_timer_set(c->timer, stall_ms(c) - quiet);
+		} else {
+			stalled(c);
+		}
+		break;
+	case CALL_REFUSED:
+		finish_refusal(c);
+		break;
+	case CALL_TOLD:
+		end(c);
+		break;
+	case CALL_OVER:
+		(void)err;
+		break;
+	}
+}
+
+int http_start(void *state, const struct provider_request *r, const struct provider_callbacks *cb,
+	void *arg, void **ret_call, struct error *err)
+{
+	struct http_provider *p = state;
+	struct http_call *c = xcalloc(1, sizeof(*c));
+
+	(void)err;
+	c->p = p;
+	c->r = r;
+	c->cb = cb;
+	c->arg = arg;
+	list_init(&c->in_admission);
+	list_add_tail(&p->calls, &c->in_provider);
+	c->timer = loop_timer_new(p->loop, on_timer, c);
+	loop_timer_set(c->timer, 0);
+	*ret_call = c;
+	return 0;
+}
+
+void http_cancel(void *call)
+{
+	end(call);
+}
+
+void http_calls_end(struct http_provider *p)
+{
+	list_for_each_safe (c, &p->calls, struct http_call, in_provider)
+		end(c);
+}

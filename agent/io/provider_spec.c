@@ -1,0 +1,217 @@
+/* Reading provider specs. */
+#include "agent/io/provider_spec.h"
+
+#include "agent/core/limits.h"
+#include "agent/io/provider.h"
+#include "mem/mem.h"
+#include "url/url.h"
+
+enum {
+	SPEC_MAX_BYTES = 8192,   /* ours: a name, a family, a path or URL of 4,096, a variable */
+	KEY_ENV_MAX_BYTES = 256, /* ours */
+};
+
+static const struct preset {
+	const char *name, *family, *url, *key_env, *auth;
+} presets[] = {
+	{"openai",         "responses", "https://api.openai.com/v1",             "OPENAI_API_KEY",     "bearer" },
+	{"openrouter",     "responses", "https://openrouter.ai/api/v1",          "OPENROUTER_API_KEY", "bearer" },
+	{"anthropic",      "anthropic", "https://api.anthropic.com/v1",          "ANTHROPIC_API_KEY",
+         "x-api-key"											    },
+	{"chatgpt",        "responses", "https://chatgpt.com/backend-api/codex", NULL,                 "chatgpt"},
+	{"bedrock",        "anthropic", NULL,                                    NULL,                 "sigv4"  },
+	{"bedrock-openai", "responses", NULL,                                    NULL,                 "sigv4"  },
+};
+
+const char *const provider_key_names[] = {
+	"ANTHROPIC_API_KEY",
+	"OPENAI_API_KEY",
+	"OPENROUTER_API_KEY",
+	"AWS_ACCESS_KEY_ID",
+	"AWS_SECRET_ACCESS_KEY",
+	"AWS_SESSION_TOKEN",
+	NULL,
+};
+
+bool provider_well_known(size_t i, struct str *ret_name, const char **ret_key_env)
+{
+	size_t seen = 0;
+
+	for (size_t k = 0; k < ARRAY_LEN(presets); k++) {
+		if (!presets[k].key_env || seen++ != i)
+			continue;
+		*ret_name = str_from(presets[k].name);
+		*ret_key_env = presets[k].key_env;
+		return true;
+	}
+	return false;
+}
+
+static bool is_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool is_name(struct str s)
+{
+	if (s.len == 0 || s.len > PROVIDER_NAME_MAX_BYTES)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (!is_word_char(s.p[i]) && s.p[i] != '-')
+			return false;
+	}
+	return true;
+}
+
+static bool is_variable(struct str s)
+{
+	if (s.len == 0 || s.len > KEY_ENV_MAX_BYTES || (s.p[0] >= '0' && s.p[0] <= '9'))
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (!is_word_char(s.p[i]))
+			return false;
+	}
+	return true;
+}
+
+static const struct preset *preset_named(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
+		if (str_is(name, presets[i].name))
+			return &presets[i];
+	}
+	return NULL;
+}
+
+/* The one whose URL this is; NULL: it is the person's own. */
+static const struct preset *preset_at(struct str url)
+{
+	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
+		if (presets[i].url && str_is(url, presets[i].url))
+			return &presets[i];
+	}
+	return NULL;
+}
+
+/* Where a family's own API is, for a name of the person's: the first preset of the family. */
+static const struct preset *preset_of_family(struct str family)
+{
+	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
+		if (presets[i].url && str_is(family, presets[i].family))
+			return &presets[i];
+	}
+	return NULL;
+}
+
+static int split(struct str text, struct provider_spec *ret, struct error *err)
+{
+	struct provider_spec s = {
+		.name = {NULL, 0}
+        };
+	struct str rest = text;
+
+	if (text.len > SPEC_MAX_BYTES || (text.len > 0 && memchr(text.p, 0, text.len)))
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"a provider must be at most %d bytes of text", SPEC_MAX_BYTES);
+	(void)str_next(&rest, '=', &s.name); /* what is missing is seen below */
+	if (!is_name(s.name))
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"a provider's name must be 1 to %d of A-Z a-z 0-9 - _",
+			PROVIDER_NAME_MAX_BYTES);
+	if (rest.p)
+		(void)str_next(&rest, ',', &s.family);
+	if (rest.p)
+		(void)str_next(&rest, ',', &s.url);
+	s.key_env = rest;
+	*ret = s;
+	return 0;
+}
+
+/* Which preset says what the spec leaves out; NULL: none. */
+static const struct preset *preset_for(const struct provider_spec *s)
+{
+	const struct preset *named = preset_named(s->name);
+
+	if (s->url.p)
+		return preset_at(s->url);
+	if (named && (!s->family.p || str_is(s->family, named->family)))
+		return named;
+	return s->family.p ? preset_of_family(s->family) : NULL;
+}
+
+static int check_url(const struct provider_spec *s, struct error *err)
+{
+	struct url u;
+
+	if (url_parse(s->url, &u, err) < 0) {
+		if (err)
+			err->kind = &PROVIDER_INVALID_SPEC;
+		return error_prefix(err, "'" STR_FMT "': its URL", STR_ARG(s->name));
+	}
+	if (u.scheme != URL_HTTP && u.scheme != URL_HTTPS)
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': its URL must be http:// or https://", STR_ARG(s->name));
+	if (u.query.p)
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': its URL must have no query", STR_ARG(s->name));
+	return 0;
+}
+
+static int check_key(const struct provider_spec *s, struct error *err)
+{
+	if (!s->key_env.p || is_variable(s->key_env))
+		return 0;
+	return error_set(err, &PROVIDER_INVALID_SPEC,
+		"'" STR_FMT
+		"': its key must be named by a variable, A-Z a-z 0-9 _; never be the key",
+		STR_ARG(s->name));
+}
+
+static int complete(struct provider_spec *s, const struct preset *p, struct error *err)
+{
+	bool custom = s->url.p != NULL;
+
+	if (!p && !s->family.p)
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "' is no provider known here: write NAME=FAMILY,URL[,KEY_ENV]",
+			STR_ARG(s->name));
+	if (!p && !custom)
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': family '" STR_FMT "' needs a URL", STR_ARG(s->name),
+			STR_ARG(s->family));
+	if (p && !s->family.p)
+		s->family = str_from(p->family);
+	if (p && !custom)
+		s->url = str_from(p->url);
+	if (p && !s->key_env.p)
+		s->key_env = str_from(p->key_env);
+	if (p && !str_is(str_from(p->auth), "bearer") && !str_is(str_from(p->auth), "x-api-key"))
+		s->auth = str_from(p->auth);
+	else if (!s->key_env.p)
+		s->auth = STR("none");
+	else
+		s->auth = str_is(s->family, "anthropic") ? STR("x-api-key") : STR("bearer");
+	return 0;
+}
+
+int provider_spec_read(struct str text, struct provider_spec *ret, struct error *err)
+{
+	struct provider_spec s;
+
+	if (split(text, &s, err) < 0)
+		return -1;
+	if (str_is(s.family, "rehearsal")) {
+		s.auth = STR("none");
+		*ret = s;
+		return 0;
+	}
+	while (s.url.len > 0 && s.url.p[s.url.len - 1] == '/')
+		s.url.len--;
+	if (check_key(&s, err) < 0 || complete(&s, preset_for(&s), err) < 0)
+		return -1;
+	if (s.url.p && check_url(&s, err) < 0)
+		return -1;
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,28 @@
+#ifndef AGENT_IO_PROVIDER_SPEC_H
+#define AGENT_IO_PROVIDER_SPEC_H
+/*
+ * Provider specs: NAME[=FAMILY[,BASE_URL[,KEY_ENV]]], and the presets (agent spec 8.1). Pure.
+ *
+ * A key variable is read only when it is named, or implied by a preset's own URL: a URL of the
+ * person's own gets no credential unless one is named for it.
+ */
+#include "error/error.h"
+#include "text/text.h"
+
+struct provider_spec {
+	struct str name;
+	struct str family;
+	struct str url;     /* without '/' at its end; of a rehearsal: its path */
+	struct str key_env; /* absent: none */
+	struct str auth;    /* name of its authentication */
+};
+/* What is left out comes from a preset. Borrows from `text`, or is static. */
+int provider_spec_read(struct str text, struct provider_spec *ret, struct error *err);
+
+/* The presets whose key is well known, by number: the name and its variable; false at the end. They
+ * are the providers of a daemon that nobody told any. */
+bool provider_well_known(size_t i, struct str *ret_name, const char **ret_key_env);
+/* Every variable that holds a key of some preset, NULL-terminated: no command gets them. */
+extern const char *const provider_key_names[];
+
+#endif
