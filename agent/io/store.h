@@ -76,6 +76,7 @@ struct store_recovery {
 	int64_t ready_turns; /* queued turns that may start now */
 	int64_t parked_turns;
 	int64_t deleted_bots; /* whose deletion had begun */
+	int64_t lost_processes;
 };
 
 struct store_options {

@@ -157,6 +157,12 @@ int store_recover_parked(struct store_tx *tx, const struct store_options *o, enu
 /* The bot's note, from this node on. */
 int store_note_set(
 	struct store_tx *tx, int64_t bot, int64_t node, struct str text, struct error *err);
+/* Commands that ran in the background when the daemon ended. */
+int store_recover_processes(
+	struct store_tx *tx, const struct store_options *o, int64_t *ret_lost, struct error *err);
+/* Lets the owner see to what a turn left outside the store. */
+int store_recover_tell(struct store_tx *tx, const struct store_options *o, int64_t bot,
+	int64_t turn, struct error *err);
 /* store_turn_finish, counting. */
 int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	int64_t *ret_unknown, struct error *err);

@@ -146,8 +146,7 @@ int store_park(struct store_tx *tx, const struct store_park *p, struct error *er
 
 /* Reading back */
 
-/* The park record of a turn that is parked. */
-static int get_park(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
+int store_park_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
 	struct store_park *ret, struct error *err)
 {
 	struct store_park p = {.bot = bot, .turn = turn};
@@ -182,7 +181,7 @@ int store_parked_get(struct store_view *v, int64_t bot, int64_t turn, struct are
 {
 	struct store_round r = {.call_count = 0};
 
-	if (get_park(v, bot, turn, a, &r.park, err) < 0 ||
+	if (store_park_get(v, bot, turn, a, &r.park, err) < 0 ||
 		store_turn_get(v, bot, turn, a, &r.turn, err) < 0 ||
 		store_bot_get_id(v, bot, a, &r.bot, err) < 0 ||
 		store_calls_read(v, turn, a, &r.calls, &r.call_count, err) < 0)
@@ -257,7 +256,7 @@ int store_park_end(struct store_tx *tx, const struct store_finish *f, struct sto
 	_cleanup_(arena) struct arena scratch = {0};
 	struct store_park p;
 
-	if (get_park(&tx->view, f->bot, f->turn, &scratch, &p, err) < 0 ||
+	if (store_park_get(&tx->view, f->bot, f->turn, &scratch, &p, err) < 0 ||
 		set_running(tx, &p, 0, err) < 0 || cancel_waiting(tx, &p, err) < 0)
 		return -1;
 	return store_turn_finish(tx, f, ret, err);
@@ -306,7 +305,7 @@ static int tell(struct store_view *v, const struct store_options *o, const struc
 	_cleanup_(arena) struct arena scratch = {0};
 	struct store_park p;
 
-	if (get_park(v, l->bot, l->turn, &scratch, &p, err) < 0)
+	if (store_park_get(v, l->bot, l->turn, &scratch, &p, err) < 0)
 		return -1;
 	if (o->parked)
 		o->parked(o->arg, &p);

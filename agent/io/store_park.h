@@ -57,6 +57,9 @@ struct store_round {
 	struct store_open_call *calls;
 	size_t call_count;
 };
+/* What it waits for, of a parked turn. */
+int store_park_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
+	struct store_park *ret, struct error *err);
 /* Everything about a parked turn. */
 int store_parked_get(struct store_view *v, int64_t bot, int64_t turn, struct arena *a,
 	struct store_round *ret, struct error *err);

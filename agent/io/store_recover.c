@@ -31,8 +31,8 @@ static int list_running(struct store_view *v, int64_t after, struct left list[PI
 }
 
 /* Lets the owner see to what the turn left outside the store. */
-static int tell(
-	struct store_tx *tx, const struct store_options *o, const struct left *l, struct error *err)
+int store_recover_tell(struct store_tx *tx, const struct store_options *o, int64_t bot,
+	int64_t turn, struct error *err)
 {
 	_cleanup_(arena) struct arena a = {0};
 	struct bot b;
@@ -40,8 +40,8 @@ static int tell(
 
 	if (!o->interrupted)
 		return 0;
-	if (store_bot_get_id(&tx->view, l->bot, &a, &b, err) < 0 ||
-		store_turn_get(&tx->view, l->bot, l->turn, &a, &t, err) < 0)
+	if (store_bot_get_id(&tx->view, bot, &a, &b, err) < 0 ||
+		store_turn_get(&tx->view, bot, turn, &a, &t, err) < 0)
 		return -1;
 	o->interrupted(o->arg, &b, &t);
 	return 0;
@@ -60,7 +60,8 @@ static int interrupt(struct store_tx *tx, const struct store_options *o, const s
 	struct store_finished finished;
 	int64_t unknown;
 
-	if (tell(tx, o, l, err) < 0 || store_turn_end(tx, &f, &finished, &unknown, err) < 0)
+	if (store_recover_tell(tx, o, l->bot, l->turn, err) < 0 ||
+		store_turn_end(tx, &f, &finished, &unknown, err) < 0)
 		return -1;
 	r->interrupted_turns++;
 	r->unknown_calls += unknown;
@@ -123,7 +124,8 @@ int store_recover(struct store_tx *tx, const struct store_options *o, struct sto
 			after = list[i].turn;
 		}
 	} while (count == PIECE);
-	if (finish_deletions(tx, &r.deleted_bots, err) < 0 ||
+	if (store_recover_processes(tx, o, &r.lost_processes, err) < 0 ||
+		finish_deletions(tx, &r.deleted_bots, err) < 0 ||
 		count_ready(&tx->view, &r.ready_turns, err) < 0 ||
 		store_recover_parked(tx, o, SQL_TURNS_WAITING, &waiting, err) < 0 ||
 		store_recover_parked(tx, o, SQL_TURNS_PACED, &paced, err) < 0)

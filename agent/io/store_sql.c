@@ -201,6 +201,15 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_CALL_RESULT] = "SELECT result FROM tools WHERE turn = ?1 AND call_id = ?2"
 			    " ORDER BY id DESC LIMIT 1",
 
+	[SQL_PROCESS_INSERT] = "INSERT INTO processes (bot, turn, call_id, status)"
+			       " VALUES (?1, ?2, ?3, 'running')",
+	[SQL_PROCESS_FINISH] = "UPDATE processes SET status = 'finished', result = ?2"
+			       " WHERE id = ?1 AND status = 'running'",
+	[SQL_PROCESS_GET] = "SELECT bot, turn, call_id, status, result FROM processes"
+			    " WHERE id = ?1",
+	[SQL_PROCESS_RUNNING] = "SELECT id, bot, turn FROM processes WHERE status = 'running'"
+				" AND id > 0 ORDER BY id LIMIT 1",
+
 	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
 	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"
 			      " WHERE e.bot = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/serve/artifact.h"
+#include "agent/serve/background.h"
 #include "agent/serve/live.h"
 #include "agent/serve/session.h"
 #include "agent/serve/setup.h"
@@ -111,7 +112,8 @@ static void on_idle(void *arg)
 
 void daemon_look_idle(struct daemon *d)
 {
-	bool idle = d->session_count == 0 && d->sched.active == 0 && d->parks.wakeful == 0;
+	bool idle = d->session_count == 0 && d->sched.active == 0 && d->parks.wakeful == 0 &&
+		    d->background_count == 0;
 
 	if (d->draining) {
 		if (!d->closing && d->sched.active == 0)
@@ -196,6 +198,7 @@ static int start(struct daemon *d, struct error *err)
 		LOG_I64("unknown_calls", recovery.unknown_calls),
 		LOG_I64("ready_turns", recovery.ready_turns),
 		LOG_I64("parked_turns", recovery.parked_turns));
+	parks_look(d);
 	d->sched.ready = recovery.ready_turns > 0;
 	schedule_kick(d);
 	daemon_look_idle(d);
@@ -251,8 +254,10 @@ static void stop(struct daemon *d)
 	models_stop(d);
 	while ((t = table_next(d->live, &at)))
 		live_abandon(t);
+	backgrounds_abandon(d);
 	if (d->store)
 		hear_store_out(d);
+	backgrounds_release(d);
 	listen_close(mem_take(&d->listen));
 	at = 0;
 	while ((t = table_next(d->live, &at))) {
@@ -270,6 +275,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	d.loop = loop_new();
 	d.live = table_new();
 	list_init(&d.sessions);
+	list_init(&d.backgrounds);
 	publisher_init(&d.pub);
 	models_init(&d.models);
 	waiters_init(&d.waiters);

@@ -13,7 +13,7 @@
 #include "agent/serve/models.h"
 #include "agent/serve/publish.h"
 #include "agent/serve/schedule.h"
-#include "agent/serve/wait.h"
+#include "agent/serve/handles.h"
 #include "agent/tool/tool.h"
 #include "error/error.h"
 #include "loop/loop.h"
@@ -62,6 +62,8 @@ struct daemon {
 	struct schedule sched;
 	struct waiters waiters;
 	struct parks parks;
+	struct list backgrounds; /* struct background */
+	size_t background_count;
 	struct table *live; /* name of a bot → struct live_turn */
 	struct loop_timer *exit_timer, *idle_timer;
 	struct loop_signal *sigterm, *sigint;

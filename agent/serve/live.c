@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
 #include "log/log.h"
 
@@ -150,53 +151,53 @@ static void on_timer(void *arg)
 }
 
 /* Deep copies of what outlives the call that started the turn. */
-static struct str keep(struct live_turn *t, struct str s)
+static struct str keep(struct arena *a, struct str s)
 {
-	return s.p ? (struct str){arena_strndup(&t->arena, s.p, s.len), s.len} : s;
+	return s.p ? (struct str){arena_strndup(a, s.p, s.len), s.len} : s;
 }
 
-static struct str_list keep_list(struct live_turn *t, struct str_list l)
+static struct str_list keep_list(struct arena *a, struct str_list l)
 {
-	struct str *items = arena_alloc(&t->arena, (l.count + 1) * sizeof(*items));
+	struct str *items = arena_alloc(a, (l.count + 1) * sizeof(*items));
 
 	for (size_t i = 0; i < l.count; i++)
-		items[i] = keep(t, l.items[i]);
+		items[i] = keep(a, l.items[i]);
 	return (struct str_list){items, l.count};
 }
 
-static void keep_gates(struct live_turn *t, struct bot_settings *set)
+static void keep_gates(struct arena *a, struct bot_settings *set)
 {
-	struct gate *gates = arena_alloc(&t->arena, (set->gate_count + 1) * sizeof(*gates));
+	struct gate *gates = arena_alloc(a, (set->gate_count + 1) * sizeof(*gates));
 
 	for (size_t i = 0; i < set->gate_count; i++) {
-		gates[i].tag = keep(t, set->gates[i].tag);
-		gates[i].tools = keep_list(t, set->gates[i].tools);
+		gates[i].tag = keep(a, set->gates[i].tag);
+		gates[i].tools = keep_list(a, set->gates[i].tools);
 		gates[i].expire_ms = set->gates[i].expire_ms;
 	}
 	set->gates = gates;
 }
 
-static void keep_bot(struct live_turn *t, const struct bot *b)
+void live_keep_bot(struct arena *a, const struct bot *b, struct bot *ret)
 {
-	struct bot_settings *set = &t->bot.set;
+	struct bot_settings *set = &ret->set;
 
-	t->bot = *b;
-	t->bot.name = keep(t, b->name);
-	t->bot.provider = keep(t, b->provider);
-	t->bot.family = keep(t, b->family);
-	t->bot.created_by = keep(t, b->created_by);
-	set->model = keep(t, set->model);
-	set->instructions = keep(t, set->instructions);
-	set->reasoning = keep(t, set->reasoning);
-	set->tools = keep_list(t, set->tools);
-	set->workspace = keep(t, set->workspace);
-	set->writable_roots = keep_list(t, set->writable_roots);
-	set->unix_sockets = keep_list(t, set->unix_sockets);
-	set->compaction_instructions = keep(t, set->compaction_instructions);
-	set->compaction_model = keep(t, set->compaction_model);
-	set->fallbacks = keep_list(t, set->fallbacks);
-	set->allowed = keep_list(t, set->allowed);
-	keep_gates(t, set);
+	*ret = *b;
+	ret->name = keep(a, b->name);
+	ret->provider = keep(a, b->provider);
+	ret->family = keep(a, b->family);
+	ret->created_by = keep(a, b->created_by);
+	set->model = keep(a, set->model);
+	set->instructions = keep(a, set->instructions);
+	set->reasoning = keep(a, set->reasoning);
+	set->tools = keep_list(a, set->tools);
+	set->workspace = keep(a, set->workspace);
+	set->writable_roots = keep_list(a, set->writable_roots);
+	set->unix_sockets = keep_list(a, set->unix_sockets);
+	set->compaction_instructions = keep(a, set->compaction_instructions);
+	set->compaction_model = keep(a, set->compaction_model);
+	set->fallbacks = keep_list(a, set->fallbacks);
+	set->allowed = keep_list(a, set->allowed);
+	keep_gates(a, set);
 }
 
 struct live_turn *live_new(struct daemon *d, const struct store_turn *info, const struct bot *bot)
@@ -204,18 +205,18 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 	struct live_turn *t = xcalloc(1, sizeof(*t));
 
 	t->d = d;
-	keep_bot(t, bot);
+	live_keep_bot(&t->arena, bot, &t->bot);
 	t->info = *info;
 	t->info.bot_name = t->bot.name;
-	t->info.request_id = keep(t, info->request_id);
+	t->info.request_id = keep(&t->arena, info->request_id);
 	t->info.prompt = (struct str){NULL, 0};
-	t->info.model = keep(t, info->model.p ? info->model : bot->set.model);
-	t->info.from_bot = keep(t, info->from_bot);
-	t->workspace = keep(t, info->workspace.p ? info->workspace : bot->set.workspace);
+	t->info.model = keep(&t->arena, info->model.p ? info->model : bot->set.model);
+	t->info.from_bot = keep(&t->arena, info->from_bot);
+	t->workspace = keep(&t->arena, info->workspace.p ? info->workspace : bot->set.workspace);
 	t->info.workspace = t->workspace;
 	t->rounds = info->rounds;
 	t->timer = loop_timer_new(d->loop, on_timer, t);
-	list_init(&t->in_process_queue);
+	live_claim_init(t);
 	must(!table_set(d->live, t->bot.name, t));
 	return t;
 }
@@ -255,7 +256,7 @@ void live_configured(struct daemon *d, const struct bot *b)
 	struct live_turn *t = live_find(d, b->name);
 
 	if (t && t->bot.id == b->id)
-		keep_bot(t, b);
+		live_keep_bot(&t->arena, b, &t->bot);
 }
 
 void live_round_release(struct live_turn *t)
@@ -349,7 +350,7 @@ void live_abandon(struct live_turn *t)
 	if (t->run)
 		t->calls[t->at].tool->free(mem_take(&t->run));
 	provider_call_cancel(mem_take(&t->call));
-	schedule_process_forget(t->d, t);
+	schedule_process_forget(t->d, &t->claim);
 	loop_timer_stop(t->timer);
 }
 

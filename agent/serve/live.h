@@ -16,11 +16,14 @@
 #include "agent/io/provider.h"
 #include "agent/io/store_context.h"
 #include "agent/io/store_park.h"
+#include "agent/serve/schedule.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
 #include "loop/loop.h"
 
+struct background;
 struct daemon;
+struct wait_look;
 
 struct live_call {
 	struct str call_id, name, arguments; /* in the round's arena */
@@ -59,7 +62,8 @@ struct live_turn {
 	size_t call_count, at;
 
 	struct tool_run *run;
-	struct list in_process_queue;
+	struct process_claim claim;
+	struct background *background; /* made, its row not committed yet */
 	bool process_held;
 	struct loop_timer *timer; /* expiry of gates, or the next try of a job */
 
@@ -89,7 +93,10 @@ struct live_turn {
 	bool last_failed; /* the call just recorded was denied, failed or exited non-zero */
 	struct store_finish finish;
 	struct store_finished finished;
-	struct store_park park; /* what it parks for, or was parked for */
+	struct store_park park;     /* what it parks for, or was parked for */
+	struct wait_look *look;     /* the tool `wait` asks the store */
+	int64_t wait_until_mono_ms; /* of that tool; 0: as long as it takes */
+	bool wait_resumed;          /* … which was set before it parked */
 	int64_t park_offset_ms; /* what real time is ahead for park.deadline_ms: see serve/park.h */
 	struct error fault;     /* of a failed turn */
 	struct str fault_code;
@@ -120,7 +127,6 @@ void live_announced(const struct live_turn *t, struct live_call *c, int64_t requ
 int64_t live_gate_now(const struct live_turn *t, const struct live_call *c);
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
-void live_process_granted(struct live_turn *t);
 /* The daemon ends without it: what runs is ended, nothing more is recorded. live_free when no job
  * of its is under way any more. */
 void live_abandon(struct live_turn *t);
@@ -142,6 +148,15 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 void live_release(struct live_turn *t);
 void live_boundary(struct live_turn *t);
 void live_commit_park(struct live_turn *t);
+void live_park_handles(struct live_turn *t, const struct tool_wait *w);
+/* The tool `wait`, which the turn itself is. */
+void live_wait(struct live_turn *t);
+/* The result of the current call, in the round's arena. */
+void live_set_result(struct live_turn *t, struct str output, bool failed);
+void live_set_error(struct live_turn *t, const struct error *err);
+void live_claim_init(struct live_turn *t);
+/* Deep copies of what outlives the caller's. */
+void live_keep_bot(struct arena *a, const struct bot *b, struct bot *ret);
 void live_leave(struct live_turn *t);
 void live_step(struct live_turn *t, enum turn_event e);
 void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, struct error *),

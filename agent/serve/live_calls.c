@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "agent/core/item.h"
+#include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/round.h"
 #include "log/log.h"
 
 static const struct error_kind CALL_DENIED = {"approval_denied", ERROR_CLASS_DENIED};
+static const struct error_kind CAPACITY_EXHAUSTED = {"capacity_exhausted", ERROR_CLASS_LIMIT};
 static const struct error_kind CALL_CANCELLED = {"cancelled", ERROR_CLASS_CONFLICT};
 
 void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret)
@@ -334,7 +336,7 @@ static void set_result_with(struct live_turn *t, struct str output, bool failed,
 			pictures, picture_count)};
 }
 
-static void set_result(struct live_turn *t, struct str output, bool failed)
+void live_set_result(struct live_turn *t, struct str output, bool failed)
 {
 	set_result_with(t, output, failed, NULL, 0);
 }
@@ -366,12 +368,12 @@ static void tool_finished(void *arg, const struct tool_result *r)
 	live_step(t, EV_TOOL_DONE);
 }
 
-static void set_error_result(struct live_turn *t, const struct error *err)
+void live_set_error(struct live_turn *t, const struct error *err)
 {
-	set_result(t, tool_error_output(&t->d->host, &t->round, err), true);
+	live_set_result(t, tool_error_output(&t->d->host, &t->round, err), true);
 }
 
-void live_process_granted(struct live_turn *t)
+static void process_granted(struct live_turn *t)
 {
 	struct live_call *c = &t->calls[t->at];
 	struct tool_context *context = arena_alloc(&t->round, sizeof(*context));
@@ -384,15 +386,55 @@ void live_process_granted(struct live_turn *t)
 	if (c->tool->start(context, &t->round, c->args, &order, &t->run, &err) == 0)
 		return;
 	release_process(t);
-	set_error_result(t, &err);
+	live_set_error(t, &err);
+	live_step(t, EV_TOOL_DONE);
+}
+
+static void on_granted(struct process_claim *c)
+{
+	process_granted(container_of(c, struct live_turn, claim));
+}
+
+void live_claim_init(struct live_turn *t)
+{
+	t->claim.granted = on_granted;
+	list_init(&t->claim.in_queue);
+}
+
+/* Only made here: its row and the result that names it are one commit, and it starts behind that.
+ */
+static void run_in_background(struct live_turn *t)
+{
+	struct live_call *c = &t->calls[t->at];
+	struct error err = ERROR_INIT;
+
+	if (schedule_process_full(t->d)) {
+		(void)error_set(&err, &CAPACITY_EXHAUSTED,
+			"%lld commands run and as many wait to start, which is the limit",
+			(long long)t->d->sched.processes);
+		live_set_error(t, &err);
+	} else {
+		t->background = background_new(t, c);
+		t->last_failed = false;
+	}
 	live_step(t, EV_TOOL_DONE);
 }
 
 void live_run_tool(struct live_turn *t)
 {
-	/* the tools the sandbox confines are the ones that start a process */
-	if (!t->calls[t->at].tool->confined || schedule_process(t->d, t))
-		live_process_granted(t);
+	const struct live_call *c = &t->calls[t->at];
+
+	if (c->refusal.kind) { /* known at once when it started; no more after a park */
+		live_set_error(t, &c->refusal);
+		live_step(t, EV_TOOL_DONE);
+	} else if (c->tool->waits) {
+		live_wait(t);
+	} else if (c->tool->background && c->tool->background(c->args)) {
+		run_in_background(t);
+	} else if (!c->tool->confined || schedule_process(t->d, &t->claim)) {
+		/* the tools the sandbox confines are the ones that start a process */
+		process_granted(t);
+	}
 }
 
 void live_stop_tool(struct live_turn *t)
@@ -403,9 +445,9 @@ void live_stop_tool(struct live_turn *t)
 		t->calls[t->at].tool->cancel(t->run);
 		return;
 	}
-	schedule_process_forget(t->d, t);
+	schedule_process_forget(t->d, &t->claim);
 	(void)error_set(&err, &CALL_CANCELLED, "the call was stopped before its program started");
-	set_error_result(t, &err);
+	live_set_error(t, &err);
 	t->result.cancelled = true;
 	live_step(t, EV_TOOL_DONE);
 }
@@ -418,6 +460,8 @@ static int run_result(struct store_tx *tx, void *arg, struct error *err)
 	struct live_turn *t = arg;
 	int64_t node;
 
+	if (t->background && background_insert(tx, t->background, &t->round, &t->result, err) < 0)
+		return -1;
 	if (store_tool_finish(tx, t->info.bot, t->info.id, &t->result, &node, err) < 0)
 		return -1;
 	return run_announce(tx, arg, err);
@@ -427,6 +471,8 @@ static void recorded(struct live_turn *t)
 {
 	announced(t);
 	t->at++;
+	if (t->background)
+		background_start(mem_take(&t->background), t->stop);
 }
 
 static void set_denial(struct live_turn *t, const struct live_call *c)
@@ -439,7 +485,7 @@ static void set_denial(struct live_turn *t, const struct live_call *c)
 	json_put_cstr(&j, "error", CALL_DENIED.code);
 	json_put_cstr(&j, "detail", slot->reason);
 	json_close(&j, '}');
-	set_result(t, buf_str(&text), true);
+	live_set_result(t, buf_str(&text), true);
 	buf_release(&text);
 	list_verdicts(t, c);
 	t->result.denied = true;
@@ -452,7 +498,7 @@ void live_commit_result(struct live_turn *t)
 	const struct live_call *c = &t->calls[t->at];
 
 	if (!c->started && c->refusal.kind)
-		set_error_result(t, &c->refusal);
+		live_set_error(t, &c->refusal);
 	else if (!c->started)
 		set_denial(t, c);
 	announce_later_calls(t);
@@ -464,7 +510,7 @@ void live_commit_unrun(struct live_turn *t)
 	struct error err = ERROR_INIT;
 
 	(void)error_set(&err, &CALL_CANCELLED, "the turn was stopped before the call ran");
-	set_error_result(t, &err);
+	live_set_error(t, &err);
 	t->result.cancelled = true;
 	start_announce(t);
 	live_commit(t, run_result, recorded);

@@ -99,6 +99,17 @@ void live_park_verdict(struct live_turn *t)
 	live_step(t, EV_PARK);
 }
 
+void live_park_handles(struct live_turn *t, const struct tool_wait *w)
+{
+	set_park(t, PARK_HANDLES, clock_real_ms(t->d->clock) - clock_mono_ms(t->d->clock));
+	t->park.call_id = t->calls[t->at].call_id;
+	t->park.handles = w->handles;
+	t->park.any = w->any;
+	if (t->wait_until_mono_ms > 0)
+		t->park.deadline_ms = t->wait_until_mono_ms + t->park_offset_ms;
+	live_step(t, EV_PARK);
+}
+
 /*
  * Coming back.
  */
@@ -136,13 +147,21 @@ static void rebuild(struct live_turn *t, const struct store_round *r)
 void live_resume(
 	struct daemon *d, const struct store_round *r, int64_t offset_ms, const char *cause)
 {
+	static const enum turn_event events[] = {
+		[PARK_PACED] = EV_RESUMED,
+		[PARK_HANDLES] = EV_RESUMED_WAIT,
+		[PARK_VERDICT] = EV_RESUMED_CALL,
+	};
 	struct live_turn *t = live_new(d, &r->turn, &r->bot);
 
 	t->state = TURN_RESUMING;
 	t->park_offset_ms = offset_ms;
 	log_event(LOG_INFO, "turn.resumed", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
 	rebuild(t, r);
-	live_step(t, r->park.kind == PARK_PACED ? EV_RESUMED : EV_RESUMED_CALL);
+	t->wait_resumed = r->park.kind == PARK_HANDLES;
+	if (r->park.deadline_ms > 0)
+		t->wait_until_mono_ms = r->park.deadline_ms - offset_ms;
+	live_step(t, events[r->park.kind]);
 	if (cause)
 		live_stop(t, cause);
 	else if (d->closing)

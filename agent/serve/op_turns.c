@@ -4,6 +4,7 @@
 #include "agent/core/item.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
+#include "agent/serve/handles.h"
 #include "agent/serve/wait.h"
 
 static const struct error_kind PROMPT_LIMIT = {"prompt_limit", ERROR_CLASS_LIMIT};
@@ -455,7 +456,7 @@ static void answer_result(struct request *r)
 	const struct result_work *w = r->work;
 	struct json_out j = request_begin(r);
 
-	wait_put_outcome(&j, "result", &w->turn, w->last_item);
+	handle_put_turn(&j, "result", &w->turn, w->last_item);
 	request_end(r, &j);
 }
 

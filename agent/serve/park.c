@@ -16,9 +16,109 @@ void parks_init(struct parks *p)
 	list_init(&p->wanted);
 }
 
+/*
+ * Handles.
+ */
+
+/* A look at what an entry's handles name: by the record, since the entry keeps their ids alone. */
+struct park_look {
+	struct daemon *d;
+	struct parked *parked; /* NULL: it left meanwhile */
+	struct arena arena;
+	int64_t bot, turn;
+	bool satisfied;
+};
+
+static void look(struct parked *p);
+
+static int run_look(struct store_view *v, void *arg, struct error *err)
+{
+	struct park_look *l = arg;
+	struct store_park park;
+	struct handle *handles;
+
+	if (store_park_get(v, l->bot, l->turn, &l->arena, &park, err) < 0 ||
+		handles_read(&l->arena, &park.handles, &handles, err) < 0 ||
+		handles_look(v, handles, park.handles.count, l->bot, &l->arena, err) < 0)
+		return -1;
+	l->satisfied = handles_satisfied(handles, park.handles.count, park.any);
+	return 0;
+}
+
+static void look_done(void *arg, int rc, const struct error *err)
+{
+	struct park_look *l = arg;
+	struct parked *p = l->parked;
+
+	if (rc < 0 && p)
+		log_event(LOG_WARN, "turn.look_failed", LOG_I64("turn", l->turn), LOG_ERR(err));
+	if (p) {
+		p->look = NULL;
+		if (l->satisfied || rc < 0) /* live again it sees for itself what is wrong */
+			parked_resume(p);
+		else if (p->again && l->d->store)
+			look(p);
+	}
+	arena_release(&l->arena);
+	free(l);
+}
+
+static void look(struct parked *p)
+{
+	struct park_look *l;
+
+	p->again = p->look != NULL;
+	if (p->look || p->state != PARKED_RESTING)
+		return;
+	l = xcalloc(1, sizeof(*l));
+	l->d = p->d;
+	l->parked = p;
+	l->bot = p->bot;
+	l->turn = p->turn;
+	p->look = l;
+	store_read(p->d->store, run_look, look_done, l);
+}
+
+static void on_ended(struct handle_watch *w)
+{
+	look(w->arg);
+}
+
+static void watch(struct parked *p, const struct str_list *handles)
+{
+	struct handle h;
+
+	p->watches = xcalloc(handles->count + 1, sizeof(*p->watches));
+	for (size_t i = 0; i < handles->count; i++) {
+		struct handle_watch *w = &p->watches[p->watch_count];
+
+		if (handle_read(handles->items[i], &h, NULL) < 0)
+			continue; /* damaged: the look says so */
+		*w = (struct handle_watch){.ended = on_ended, .arg = p};
+		handle_watch(p->d, &h, w);
+		p->watch_count++;
+	}
+}
+
+void parks_look(struct daemon *d)
+{
+	size_t at = 0;
+	struct parked *p;
+
+	while ((p = table_next(d->parks.by_bot, &at))) {
+		if (p->kind == PARK_HANDLES)
+			look(p);
+	}
+}
+
 /* Without a word: as if it had never been here. */
 static void entry_free(struct parked *p)
 {
+	if (p->look)
+		p->look->parked = NULL;
+	for (size_t i = 0; i < p->watch_count; i++)
+		handle_unwatch(p->d, &p->watches[i]);
+	free(p->watches);
 	loop_timer_free(p->timer);
 	list_remove(&p->in_queue);
 	free(p);
@@ -104,6 +204,11 @@ struct parked *parked_enter(struct daemon *d, const struct store_park *park, int
 	must(!table_set(d->parks.by_bot, park->bot_name, p));
 	count(p, 1);
 	set_deadline(p, park->deadline_ms);
+	if (park->kind == PARK_HANDLES) {
+		watch(p, &park->handles);
+		if (d->store) /* at open they are looked at together: parks_look */
+			look(p);
+	}
 	return p;
 }
 
@@ -269,6 +374,8 @@ static void end_done(void *arg, int rc, const struct error *err)
 		p->state = PARKED_RESTING;
 		if (p->due && e->d->store)
 			parked_resume(p);
+		else if (p->kind == PARK_HANDLES && e->d->store)
+			look(p);
 	} else {
 		ended(e);
 	}

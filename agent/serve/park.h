@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/io/store_park.h"
+#include "agent/serve/handles.h"
 #include "loop/loop.h"
 #include "mem/mem.h"
 #include "table/table.h"
@@ -31,12 +32,16 @@ struct parked {
 	int64_t offset_ms, since_mono_ms;
 	struct loop_timer *timer; /* NULL: nothing but an answer or a handle wakes it */
 	struct list in_queue;     /* of those wanted */
-	const char *stop_cause;   /* asked to stop while it was on its way back */
-	uint8_t kind;             /* enum park_kind */
-	uint8_t state;            /* enum parked_state */
-	uint8_t requests;         /* calls that wait for a verdict */
-	bool due;                 /* it should go on: said while it was ending */
-	char name[];              /* of the bot */
+	struct park_look *look;   /* the store is asked about its handles */
+	struct handle_watch *watches;
+	const char *stop_cause; /* asked to stop while it was on its way back */
+	uint8_t kind;           /* enum park_kind */
+	uint8_t state;          /* enum parked_state */
+	uint8_t watch_count;
+	uint8_t requests; /* calls that wait for a verdict */
+	bool again;       /* something ended while the store was asked */
+	bool due;         /* it should go on: said while it was ending */
+	char name[];      /* of the bot */
 };
 
 struct parks {
@@ -62,6 +67,8 @@ int64_t parked_offset(const struct daemon *d, int64_t parked_ms);
 int64_t parked_now(const struct parked *p);
 /* It goes on when there is a slot. Nothing happens to one that is on its way already. */
 void parked_resume(struct parked *p);
+/* After store_open: what waited for handles may have them already. */
+void parks_look(struct daemon *d);
 /* Nothing is open any more on one of its calls. */
 void parked_answered(struct parked *p);
 /* For the schedule: the next one that waits for a slot, which was reserved, is resumed. */

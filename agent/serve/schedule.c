@@ -104,7 +104,7 @@ static bool has_slot(const struct schedule *s)
 	return s->processes_max == 0 || s->processes < s->processes_max;
 }
 
-bool schedule_process(struct daemon *d, struct live_turn *t)
+bool schedule_process(struct daemon *d, struct process_claim *c)
 {
 	struct schedule *s = &d->sched;
 
@@ -112,9 +112,16 @@ bool schedule_process(struct daemon *d, struct live_turn *t)
 		s->processes++;
 		return true;
 	}
-	list_add_tail(&s->process_queue, &t->in_process_queue);
+	list_add_tail(&s->process_queue, &c->in_queue);
 	s->process_queued++;
 	return false;
+}
+
+bool schedule_process_full(const struct daemon *d)
+{
+	const struct schedule *s = &d->sched;
+
+	return !has_slot(s) && s->process_queued >= s->processes_max;
 }
 
 void schedule_process_done(struct daemon *d)
@@ -127,20 +134,20 @@ void schedule_process_done(struct daemon *d)
 		return; /* one that was granted did not start: the loop below goes on */
 	s->granting = true;
 	while (has_slot(s) && !list_empty(&s->process_queue)) {
-		struct live_turn *t = list_first(
-			&s->process_queue, struct live_turn, in_process_queue);
+		struct process_claim *c = list_first(
+			&s->process_queue, struct process_claim, in_queue);
 
-		schedule_process_forget(d, t);
+		schedule_process_forget(d, c);
 		s->processes++;
-		live_process_granted(t);
+		c->granted(c);
 	}
 	s->granting = false;
 }
 
-void schedule_process_forget(struct daemon *d, struct live_turn *t)
+void schedule_process_forget(struct daemon *d, struct process_claim *c)
 {
-	if (list_empty(&t->in_process_queue))
+	if (list_empty(&c->in_queue))
 		return;
-	list_remove(&t->in_process_queue);
+	list_remove(&c->in_queue);
 	d->sched.process_queued--;
 }

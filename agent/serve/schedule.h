@@ -10,12 +10,17 @@
 #include "mem/mem.h"
 
 struct daemon;
-struct live_turn;
+
+/* Whoever needs a slot for a process: granted() is called when there is one. */
+struct process_claim {
+	struct list in_queue;
+	void (*granted)(struct process_claim *c);
+};
 
 struct schedule {
 	int64_t active, active_max;       /* turns with a live task, reserved ones too */
 	int64_t processes, processes_max; /* child processes; max 0: no limit */
-	struct list process_queue;        /* struct live_turn by in_process_queue */
+	struct list process_queue;        /* struct process_claim by in_queue */
 	int64_t process_queued;
 	bool granting;            /* slots are being handed to the queue */
 	bool starting;            /* a start job is under way */
@@ -31,11 +36,12 @@ void schedule_unreserve(struct daemon *d);
 /* A queued turn may be ready: starts what there is room for, one per round. */
 void schedule_kick(struct daemon *d);
 
-/* A process slot now (true), or a place in the queue: live_process_granted is called when it comes.
- */
-bool schedule_process(struct daemon *d, struct live_turn *t);
+/* A process slot now (true), or a place in the queue: granted() is called when it comes. */
+bool schedule_process(struct daemon *d, struct process_claim *c);
+/* No slot is free, and as many wait for one as there are. */
+bool schedule_process_full(const struct daemon *d);
 void schedule_process_done(struct daemon *d);
 /* Leaves the queue. */
-void schedule_process_forget(struct daemon *d, struct live_turn *t);
+void schedule_process_forget(struct daemon *d, struct process_claim *c);
 
 #endif

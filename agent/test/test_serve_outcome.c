@@ -97,7 +97,7 @@ static const struct json *outcome(struct arena *a, const struct store_turn *t, s
 	_cleanup_(buf) struct buf b = BUF_INIT(LINE_MAX_BYTES);
 	struct json_out j = JSON_OUT(&b);
 
-	wait_put_outcome(&j, NULL, t, item);
+	handle_put_turn(&j, NULL, t, item);
 	assert_false(b.full);
 	return parse(a, buf_str(&b));
 }
@@ -211,7 +211,7 @@ static void an_outcome_can_be_a_member(void **state)
 
 	(void)state;
 	json_open(&j, '{');
-	wait_put_outcome(&j, "turn:b/5", &t, (struct str){NULL, 0});
+	handle_put_turn(&j, "turn:b/5", &t, (struct str){NULL, 0});
 	json_put_i64(&j, "after", 1);
 	json_close(&j, '}');
 	assert_int_equal(number(json_get(parse(&a, buf_str(&b)), "turn:b/5"), "turn"), 5);

@@ -1,6 +1,8 @@
 /*
  * Turns that park: what stays of them, what wakes them, and what ends them.
  */
+#include <sys/stat.h>
+
 #include "agent/core/limits.h"
 #include "serving.h"
 
@@ -267,9 +269,13 @@ static void the_first_of_two_gates_is_kept_and_the_turn_stays_parked(void **stat
 static void a_gate_expires_while_its_turn_is_parked(void **state)
 {
 	struct served s;
-	_cleanup_(mem) char *id = open_gated(&s, CALL DONE, CREATE GATES ",\"expire_ms\":300}]}\n");
+	_cleanup_(mem) char *id = open_gated(
+		&s, CALL DONE, CREATE GATES ",\"expire_ms\":600000}]}\n");
+	struct parked *p = parked_find(&s.d, STR("b"));
 
 	(void)state;
+	p->offset_ms += 600000; /* as if that time had passed */
+	parked_resume(p);
 	answered(&s, WAIT, "\"status\":\"completed\"");
 	answered(&s, "{\"id\":9,\"op\":\"events\",\"bot\":\"b\",\"after\":6}\n", "\"denied\":true");
 	answer(&s, id, "g allow", "stale_turn");
@@ -302,6 +308,213 @@ static void a_round_goes_on_behind_the_call_that_waited(void **state)
 	served_close(&s);
 }
 
+/*
+ * Handles.
+ */
+#define CREATE_WITH(bot, more)                                                                     \
+	"{\"id\":1,\"op\":\"create\",\"bot\":\"" bot                                               \
+	"\",\"model\":\"drill/x\",\"instructions\":\"\","                                          \
+	"\"tools\":[\"echo\",\"wait\",\"shell\"],\"workspace\":\"/tmp\"" more "}\n"
+#define SUBMIT_TO(bot, prompt)                                                                     \
+	"{\"id\":2,\"op\":\"submit\",\"bot\":\"" bot "\",\"request_id\":\"" prompt                 \
+	"\",\"prompt\":\"" prompt "\"}\n"
+#define WHEN(word, what) "{\"when\":{\"prompt_has\":\"" word "\"}," what "}\n"
+#define WAITS(arguments) "\"calls\":[{\"tool\":\"wait\",\"arguments\":" arguments "}]"
+
+/* Everything that was recorded of a bot, which the caller frees. */
+static char *events(struct served *s, const char *bot)
+{
+	_cleanup_(mem) char *line = xasprintf(
+		"{\"id\":9,\"op\":\"events\",\"bot\":\"%s\",\"after\":0,\"limit\":256}\n", bot);
+
+	return ask(s, line);
+}
+
+/* The newest item of the conversation that is a result, as text. */
+static void result_has(struct served *s, const char *bot, const char *part)
+{
+	_cleanup_(mem) char *nodes_line = xasprintf(
+		"{\"id\":9,\"op\":\"history_nodes\",\"bot\":\"%s\"}\n", bot);
+	_cleanup_(mem) char *nodes = ask(s, nodes_line), *items_line = NULL, *items = NULL;
+	char *second = strstr(strstr(nodes, "\"node\":") + 7, "\"node\":");
+	long long node = 0;
+
+	must(second);
+	for (second += 7; *second >= '0' && *second <= '9'; second++)
+		node = node * 10 + (*second - '0');
+	items_line = xasprintf(
+		"{\"id\":9,\"op\":\"item\",\"bot\":\"%s\",\"node\":%lld}\n", bot, node);
+	items = ask(s, items_line);
+	has(items, part);
+}
+
+static void a_turn_waits_for_anothers_and_goes_on(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *seen = NULL;
+
+	(void)state;
+	served_open(&s, WHEN("waiter", WAITS("{\"handles\":[\"turn:c/1\"]}")) WHEN("waiter",
+				"\"say\":\"done\"") WHEN("worker", "\"say\":\"worked\","
+								   "\"delay_ms\":600000"));
+	served_ask(&s, CREATE_WITH("b", ""));
+	served_ask(&s, CREATE_WITH("c", ""));
+	served_ask(&s, SUBMIT_TO("c", "worker"));
+	served_ask(&s, SUBMIT_TO("b", "waiter"));
+	served_until(&s, is_parked);
+	assert_null(live_find(&s.d, STR("b")));
+	assert_int_equal(s.d.sched.active, 1);
+	served_ask(&s, "{\"id\":3,\"op\":\"interrupt\",\"bot\":\"c\"}\n");
+	answered(&s, "{\"id\":8,\"op\":\"wait\",\"handles\":[\"turn:b/2\"]}\n",
+		"\"status\":\"completed\"");
+	seen = events(&s, "b");
+	has(seen, "\"event\":\"turn_waiting\"");
+	has(seen, "\"handles\":[\"turn:c/1\"],\"deadline_ms\":null,\"any\":false");
+	has(seen, "\"event\":\"turn_resumed\"");
+	result_has(&s, "b", "interrupted");
+	served_close(&s);
+}
+
+/* Results that are there, or never will be, need no park. */
+static void what_is_there_is_not_waited_for(void **state)
+{
+	static const struct {
+		const char *arguments, *part;
+	} rows[] = {
+		{"{\"handles\":[\"turn:b/1\"]}",          "a turn cannot wait for itself"},
+		{"{\"handles\":[\"turn:b/01\"]}",         "invalid_handle"               },
+		{"{\"handles\":[\"proc:+1\"]}",           "invalid_handle"               },
+		{"{\"handles\":[\"proc:1\",\"proc:1\"]}", "invalid_handles"              },
+		{"{\"handles\":[\"proc:7\"]}",            "unknown_handle"               },
+		{"{\"handles\":[\"turn:nobody/3\"]}",     "bot_not_found"                },
+		{"{\"handles\":[]}",                      "invalid_tool_arguments"       },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(mem) char *script = xasprintf(
+			"{\"calls\":[{\"tool\":\"wait\",\"arguments\":%s}]}\n{\"say\":\"x\"}\n",
+			rows[i].arguments);
+		_cleanup_(mem) char *seen = NULL;
+		struct served s;
+
+		served_open(&s, script);
+		served_ask(&s, CREATE_WITH("b", ""));
+		served_ask(&s, SUBMIT_TO("b", "p"));
+		answered(&s, WAIT, "\"status\":\"completed\"");
+		result_has(&s, "b", rows[i].part);
+		seen = events(&s, "b");
+		assert_null(strstr(seen, "turn_waiting"));
+		served_close(&s);
+	}
+}
+
+static void a_wait_ends_at_its_deadline(void **state)
+{
+	struct served s;
+
+	(void)state;
+	served_open(&s, WHEN("waiter", WAITS("{\"handles\":[\"turn:c/1\"],\"timeout_ms\":30}"))
+				WHEN("waiter", "\"say\":\"done\"")
+					WHEN("worker", "\"say\":\"x\",\"delay_ms\":600000"));
+	served_ask(&s, CREATE_WITH("b", ""));
+	served_ask(&s, CREATE_WITH("c", ""));
+	served_ask(&s, SUBMIT_TO("c", "worker"));
+	served_ask(&s, SUBMIT_TO("b", "waiter"));
+	answered(&s, "{\"id\":8,\"op\":\"wait\",\"handles\":[\"turn:b/2\"]}\n",
+		"\"status\":\"completed\"");
+	result_has(&s, "b", "\\\"pending\\\":[\\\"turn:c/1\\\"]");
+	served_ask(&s, "{\"id\":3,\"op\":\"interrupt\",\"bot\":\"c\"}\n");
+	served_close(&s);
+}
+
+/* The call that waited has done nothing but wait: its end is known. */
+static void an_interrupted_wait_is_cancelled_not_unknown(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *seen = NULL;
+
+	(void)state;
+	served_open(&s, WHEN("waiter", WAITS("{\"handles\":[\"turn:c/1\"]}"))
+				WHEN("worker", "\"say\":\"x\",\"delay_ms\":600000"));
+	served_ask(&s, CREATE_WITH("b", ""));
+	served_ask(&s, CREATE_WITH("c", ""));
+	served_ask(&s, SUBMIT_TO("c", "worker"));
+	served_ask(&s, SUBMIT_TO("b", "waiter"));
+	served_until(&s, is_parked);
+	answered(&s, "{\"id\":3,\"op\":\"interrupt\",\"bot\":\"b\"}\n", "\"parked\":true");
+	seen = events(&s, "b");
+	has(seen, "\"cancelled\":true");
+	assert_null(strstr(seen, "outcome_unknown"));
+	served_ask(&s, "{\"id\":3,\"op\":\"interrupt\",\"bot\":\"c\"}\n");
+	served_close(&s);
+}
+
+static bool no_commands(struct served *s)
+{
+	return s->d.background_count == 0;
+}
+
+/* It has no supervisor here, so it runs bare. */
+static void a_command_in_the_background_outlives_its_turn(void **state)
+{
+	static const char script[] = WHEN("start",
+		"\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":\"read x < fifo; "
+		"echo $x\",\"background\":true}}]") WHEN("start", "\"say\":\"started\"")
+		WHEN("collect", WAITS("{\"handles\":[\"proc:1\"]}"))
+			WHEN("collect", "\"say\":\"collected\"");
+	struct served s;
+	_cleanup_(mem) char *create = NULL, *fifo = NULL;
+	int fd;
+
+	(void)state;
+	served_open(&s, script);
+	fifo = xasprintf("%s/fifo", s.dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	create = xasprintf(
+		"{\"id\":1,\"op\":\"create\",\"bot\":\"b\",\"model\":\"drill/x\","
+		"\"instructions\":\"\",\"tools\":[\"shell\",\"wait\"],\"workspace\":\"%s\"}\n",
+		s.dir);
+	served_ask(&s, create);
+	served_ask(&s, SUBMIT_TO("b", "start"));
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	result_has(&s, "b", "proc:1");
+	assert_int_equal(s.d.background_count, 1);
+	assert_int_equal(s.d.sched.processes, 1);
+	answered(&s, "{\"id\":8,\"op\":\"wait\",\"handles\":[\"proc:1\"],\"timeout_ms\":0}\n",
+		"{\"proc:1\":{\"pending\":true}}");
+	served_ask(&s, SUBMIT_TO("b", "collect"));
+	served_until(&s, is_parked);
+	fd = open(fifo, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "out\n", 4), 4);
+	os_close(fd);
+	answered(&s, "{\"id\":8,\"op\":\"wait\",\"handles\":[\"turn:b/2\"]}\n",
+		"\"status\":\"completed\"");
+	result_has(&s, "b", "out");
+	served_until(&s, no_commands);
+	assert_int_equal(s.d.sched.processes, 0);
+	answered(&s, "{\"id\":8,\"op\":\"wait\",\"handles\":[\"proc:1\"]}\n",
+		"{\"proc:1\":{\"stdout\":\"out\\n\"");
+	served_close(&s);
+}
+
+static void a_command_too_many_is_refused(void **state)
+{
+	struct served s;
+
+	(void)state;
+	served_open(&s, "{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":\"true\","
+			"\"background\":true}}"
+			"]}\n" DONE);
+	s.d.sched.processes_max = s.d.sched.processes = s.d.sched.process_queued = 1;
+	served_ask(&s, CREATE_WITH("b", ""));
+	served_ask(&s, SUBMIT_TO("b", "p"));
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	result_has(&s, "b", "capacity_exhausted");
+	served_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +529,12 @@ int main(void)
 		cmocka_unit_test(the_first_of_two_gates_is_kept_and_the_turn_stays_parked),
 		cmocka_unit_test(a_gate_expires_while_its_turn_is_parked),
 		cmocka_unit_test(a_round_goes_on_behind_the_call_that_waited),
+		cmocka_unit_test(a_turn_waits_for_anothers_and_goes_on),
+		cmocka_unit_test(what_is_there_is_not_waited_for),
+		cmocka_unit_test(a_wait_ends_at_its_deadline),
+		cmocka_unit_test(an_interrupted_wait_is_cancelled_not_unknown),
+		cmocka_unit_test(a_command_in_the_background_outlives_its_turn),
+		cmocka_unit_test(a_command_too_many_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("serve.park", tests, NULL, NULL);

@@ -47,6 +47,7 @@ static void check_property(
 		[JSON_FIELD_I64] = "integer",
 		[JSON_FIELD_BOOL] = "boolean",
 		[JSON_FIELD_ENUM] = "string",
+		[JSON_FIELD_STRS] = "array",
 	};
 
 	assert_true(f->sort < ARRAY_LEN(types));
@@ -61,6 +62,9 @@ static void check_property(
 	} else if (f->sort == JSON_FIELD_I64) {
 		check_bound(tool, property, "minimum", f->min);
 		check_bound(tool, property, "maximum", f->max);
+	} else if (f->sort == JSON_FIELD_STRS) {
+		check_bound(tool, property, "minItems", f->min);
+		check_bound(tool, property, "maxItems", f->max);
 	} else if (f->sort == JSON_FIELD_ENUM) {
 		const struct json *list = json_get(property, "enum");
 		size_t i = 0;
@@ -94,9 +98,9 @@ static void schemas_say_what_is_checked(void **state)
 		}
 		assert_true(strlen(t->description) > 40);
 		assert_ptr_equal(tool_find(str_from(t->name)), t);
-		assert_non_null(t->start);
-		assert_non_null(t->cancel);
-		assert_non_null(t->free);
+		assert_int_equal(t->waits != NULL, t->start == NULL);
+		assert_int_equal(t->waits != NULL, t->cancel == NULL);
+		assert_int_equal(t->waits != NULL, t->free == NULL);
 	}
 	assert_null(tool_find(STR("exec")));
 	assert_null(tool_find(STR("")));
@@ -134,7 +138,7 @@ static void bad_arguments_are_refused(void **state)
 		{"shell",       "{\"command\":\"a\\u0000b\"}",                         "command: holds a NUL"   },
 		{"shell",       "{\"command\":\"a\",\"timeout_ms\":0}",                "shell.timeout_ms"       },
 		{"shell",       "{\"command\":\"a\",\"timeout_ms\":600001}",           "shell.timeout_ms"       },
-		{"shell",       "{\"command\":\"a\",\"background\":true}",             "shell.background"       },
+		{"shell",       "{\"command\":\"a\",\"background\":1}",                "shell.background"       },
 		{"shell",       "{\"command\":\"a\",\"detach\":true}",                 "shell.detach"           },
 		{"shell",       "{\"command\":\"a\",\"tty\":true}",                    "shell.tty"              },
 		{"shell",       "{\"command\":\"a\",\"sandbox_permissions\":\"all\"}",

@@ -34,11 +34,13 @@ struct shell_args {
 	struct str command, workdir, justification;
 	int64_t timeout_ms;
 	int sandbox_permissions;
+	bool background;
 };
 
 static const struct json_field shell_fields[] = {
 	JSON_STR(struct shell_args, command, .required = true, .min = 1, .max = COMMAND_MAX_BYTES),
 	JSON_I64(struct shell_args, timeout_ms, .min = 1, .max = TIMEOUT_MAX_MS),
+	JSON_BOOL(struct shell_args, background),
 	JSON_STR(struct shell_args, workdir, .min = 1, .max = GUARD_PATH_MAX_BYTES),
 	JSON_ENUM(struct shell_args, sandbox_permissions, permission_names),
 	JSON_STR(struct shell_args, justification, .max = JUSTIFICATION_MAX_BYTES),
@@ -305,15 +307,23 @@ static void shell_cancel(struct tool_run *r)
 	proc_command_cancel(s->command);
 }
 
+static bool shell_background(const void *args)
+{
+	const struct shell_args *s = args;
+
+	return s->background;
+}
+
 const struct tool tool_shell = {
 	.name = "shell",
 	.description = "Runs a command with /bin/sh -c, by default in the workspace, and returns "
 		       "JSON: stdout, stderr, "
 		       "exit_code, success, and timed_out when it took longer than timeout_ms. "
 		       "There is no terminal "
-		       "and no input. When it returns, everything it started is ended too, so "
-		       "nothing stays in the "
-		       "background. Of a stream over 64 KiB you get the first and the last 32 KiB; "
+		       "and no input. When the command ends, everything it started is ended too. "
+		       "With background you get {\"handle\":\"proc:N\"} at once, the command goes "
+		       "on, and `wait` gives its result. Of a stream over 64 KiB you get the first "
+		       "and the last 32 KiB; "
 		       "`artifacts` names "
 		       "where `read` finds the whole. Over 1 MiB on a stream ends the command. If "
 		       "you run in a "
@@ -326,6 +336,8 @@ const struct tool tool_shell = {
 		"\"description\":\"The script for /bin/sh.\"},"
 		"\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":600000,"
 		"\"description\":\"Ends the command after this time; 120000 when left out.\"},"
+		"\"background\":{\"type\":\"boolean\",\"description\":\"Go on at once, with a "
+		"handle to wait for.\"},"
 		"\"workdir\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4096,"
 		"\"description\":\"Folder to run in, absolute or relative to the workspace.\"},"
 		"\"sandbox_permissions\":{\"type\":\"string\",\"enum\":[\"use_default\",\"require_"
@@ -347,4 +359,5 @@ const struct tool tool_shell = {
 	.start = shell_start,
 	.cancel = shell_cancel,
 	.free = tool_run_free,
+	.background = shell_background,
 };

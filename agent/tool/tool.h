@@ -109,6 +109,13 @@ struct tool_order {
 	void *arg;
 };
 
+/* What a tool that only waits is to wait for. */
+struct tool_wait {
+	struct str_list handles;
+	int64_t timeout_ms; /* 0: as long as it takes */
+	bool any;
+};
+
 struct tool_run; /* each tool's own; freed through its entry */
 struct tool {
 	const char *name, *description;
@@ -126,6 +133,10 @@ struct tool {
 		const struct tool_order *o, struct tool_run **ret, struct error *err);
 	void (*cancel)(struct tool_run *r); /* done() follows, with .cancelled */
 	void (*free)(struct tool_run *r);   /* no done() afterwards; ends what still runs */
+	/* Whether the call gets a handle as its result and goes on behind it; NULL: never. */
+	bool (*background)(const void *args);
+	/* A tool that only waits, which its caller does: start, cancel and free are NULL then. */
+	const struct tool_wait *(*waits)(const void *args);
 };
 
 /* Whether two judgements of one call name the same reach and the same real paths: after a restart a
