@@ -135,7 +135,7 @@ int blocks_read(struct str packed, int64_t total, int64_t offset, int64_t limit,
 	bytes = arena_alloc(a, (last - first + 1) * BLOCK_BYTES);
 	for (size_t i = first; i <= last; i++) {
 		size_t size = i + 1 < count ? BLOCK_BYTES : (size_t)total - i * BLOCK_BYTES;
-		struct str block;
+		struct str block = {NULL, 0};
 
 		if (find_block(packed, count, i, &block, err) < 0)
 			return -1;

@@ -65,27 +65,33 @@ static int first_node(struct store_view *v, int64_t turn, int64_t *ret, struct e
 	return get_number(s, ret, err);
 }
 
-/* The item as it was stored, or its stub. */
-static int get_text(struct store_view *v, enum store_sql which, int col, int64_t node,
-	struct arena *a, struct str *ret, struct error *err)
+/* A text that the statement finds under an id, in this column. */
+struct text_at {
+	enum store_sql which;
+	int col;
+	int64_t id;
+};
+
+static int get_text(struct store_view *v, const struct text_at *at, struct arena *a,
+	struct str *ret, struct error *err)
 {
-	struct db_stmt *s = store_stmt(v, which);
+	struct db_stmt *s = store_stmt(v, at->which);
 	int rc;
 
-	db_bind_i64(s, 1, node);
+	db_bind_i64(s, 1, at->id);
 	rc = db_step(s, err);
 	if (rc == 1)
-		*ret = store_col(s, col, a);
+		*ret = store_col(s, at->col, a);
 	db_reset(s);
 	if (rc == 0)
-		return error_set(err, &DB_ERROR, "node %lld is missing", (long long)node);
+		return error_set(err, &DB_ERROR, "row %lld is missing", (long long)at->id);
 	return rc < 0 ? -1 : 0;
 }
 
 static int get_item(
 	struct store_view *v, int64_t node, struct arena *a, struct str *ret, struct error *err)
 {
-	return get_text(v, SQL_NODE_ITEM, 1, node, a, ret, err);
+	return get_text(v, &(struct text_at){SQL_NODE_ITEM, 1, node}, a, ret, err);
 }
 
 /*
@@ -279,7 +285,8 @@ static int load_views(struct walk *w, struct error *err)
 
 	if (load_summary(w, err) < 0 || load_floor(w, err) < 0 || find_base(w, err) < 0)
 		return -1;
-	if (b->note && get_text(w->v, SQL_NOTE_GET, 2, b->note, w->arena, &w->out->note, err) < 0)
+	if (b->note && get_text(w->v, &(struct text_at){SQL_NOTE_GET, 2, b->note}, w->arena,
+			       &w->out->note, err) < 0)
 		return -1;
 	return w->base ? load_omission(w, err) : 0;
 }
@@ -629,10 +636,11 @@ static int load_items(struct walk *w, size_t count, struct error *err)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		const struct window_item *it = &w->list[i];
-		enum store_sql which = it->stubbed ? SQL_STUB_GET : SQL_NODE_ITEM;
+		struct text_at at = {SQL_NODE_ITEM, 1, it->node};
 
-		if (get_text(w->v, which, it->stubbed ? 0 : 1, it->node, w->arena, &out->items[n++],
-			    err) < 0)
+		if (it->stubbed)
+			at = (struct text_at){SQL_STUB_GET, 0, it->node};
+		if (get_text(w->v, &at, w->arena, &out->items[n++], err) < 0)
 			return -1;
 	}
 	out->item_count = n;
