@@ -5,6 +5,7 @@
 #include "agent/cmd/ask.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/connect.h"
+#include "agent/cmd/limits.h"
 #include "agent/cmd/newbot.h"
 #include "agent/cmd/output.h"
 #include "agent/core/limits.h"
@@ -14,6 +15,7 @@ struct options {
 	struct place_options place;
 	const char *bot, *sandbox, *network, *workspace, *approval, *approve;
 	struct cli_texts writable_roots, unix_sockets;
+	struct limit_options limits;
 };
 
 static const struct cli_option own[] = {
@@ -37,7 +39,8 @@ static int check(const struct options *o)
 	if (!o->bot)
 		return cli_usage("configure", "needs --bot NAME");
 	if (!o->sandbox && !o->network && !o->workspace && !o->approval && !o->approve &&
-		o->writable_roots.count == 0 && o->unix_sockets.count == 0)
+		o->writable_roots.count == 0 && o->unix_sockets.count == 0 &&
+		!limits_given(&o->limits))
 		return cli_usage("configure", "needs a setting to replace");
 	if (o->network && strcmp(o->network, "on") != 0 && strcmp(o->network, "off") != 0)
 		return cli_usage("configure", "'--network %s': must be on or off", o->network);
@@ -123,7 +126,8 @@ static int configure(
 		approval_put(&a.j, &approval);
 	if (put_paths(&a.j, "writable_roots", "writable-root", &o->writable_roots, err) < 0 ||
 		put_paths(&a.j, "unix_sockets", "unix-socket", &o->unix_sockets, err) < 0 ||
-		put_workspace(&a.j, o->workspace, err) < 0) {
+		put_workspace(&a.j, o->workspace, err) < 0 ||
+		limits_put(&a.j, &o->limits, err) < 0) {
 		buf_release(&a.text);
 		return -1;
 	}
@@ -158,6 +162,7 @@ const struct cli_command cmd_configure = {
 		 "is not "
 		 "stays. Prints the bot as it is then.",
 	.groups = {{NULL, own, ARRAY_LEN(own), 0},
+		   {"Limits", limit_options, LIMIT_OPTIONS, offsetof(struct options, limits)},
 		   {"Place", place_options, ARRAY_LEN(place_options),
 			offsetof(struct options, place)}},
 	.options_size = sizeof(struct options),

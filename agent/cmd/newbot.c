@@ -8,6 +8,7 @@
 #include "agent/cmd/approval.h"
 #include "agent/cmd/ask.h"
 #include "agent/cmd/caller.h"
+#include "agent/cmd/limits.h"
 #include "agent/cmd/words.h"
 #include "agent/core/limits.h"
 #include "mem/mem.h"
@@ -288,6 +289,7 @@ static int create(struct client *c, const struct newbot *n, const char *name,
 	json_put_cstr(&a.j, "workspace", ch.folder);
 	if (put_confinement(&a.j, n->options, err) < 0 ||
 		put_character(&a.j, c, n->options, &ch, err) < 0 ||
+		(n->limits && limits_put(&a.j, n->limits, err) < 0) ||
 		caller_put_creator(&a.j, err) < 0) {
 		buf_release(&a.text);
 		return -1;

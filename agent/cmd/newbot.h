@@ -8,6 +8,8 @@
 #include "error/error.h"
 #include "json/json.h"
 
+struct limit_options;
+
 /* Only of use when a bot is made: a usage error otherwise. */
 struct newbot_options {
 	const char *tools, *instructions, *instructions_file, *reasoning, *sandbox, *approval,
@@ -27,6 +29,7 @@ struct newbot {
 	const char *model;     /* --model, or NULL: AGENT_MODEL */
 	const char *workspace; /* NULL: the current folder */
 	const struct newbot_options *options;
+	const struct limit_options *limits; /* NULL: none */
 };
 /* What is wrong with the flags alone: CLI_USAGE_ERROR, or model_required. */
 int newbot_check(const struct newbot *n, struct error *err);

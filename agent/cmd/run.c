@@ -6,6 +6,7 @@
 #include "agent/cmd/caller.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/interrupts.h"
+#include "agent/cmd/limits.h"
 #include "agent/cmd/newbot.h"
 #include "agent/cmd/outcome.h"
 #include "agent/cmd/output.h"
@@ -21,6 +22,7 @@ static const struct error_kind LEFT = {"left", ERROR_CLASS_UNAVAILABLE};
 struct options {
 	struct place_options place;
 	struct newbot_options newbot;
+	struct limit_options limits;
 	struct startup_options startup;
 	const char *bot, *delivery, *model, *workspace, *request_id;
 	struct cli_number bot_id;
@@ -63,7 +65,7 @@ static bool makes_bot(const struct options *o)
 
 static struct newbot planned(const struct options *o)
 {
-	return (struct newbot){o->bot, o->model, o->workspace, &o->newbot};
+	return (struct newbot){o->bot, o->model, o->workspace, &o->newbot, &o->limits};
 }
 
 static int check_newbot(const struct options *o)
@@ -83,6 +85,8 @@ static int check_usage(const struct options *o)
 {
 	const char *flag = newbot_given(&o->newbot);
 
+	if (!flag)
+		flag = limits_given(&o->limits);
 	if (!makes_bot(o) && flag)
 		return cli_usage("run",
 			"'--%s' is for a new bot: '%s' keeps what it was made with (see agent "
@@ -336,6 +340,8 @@ const struct cli_command cmd_run = {
 		 "turn, a second one leaves it. Exits 0 when the turn completed.",
 	.groups = {{NULL, own, ARRAY_LEN(own), 0},
 		   {"A new bot", newbot_options, NEWBOT_OPTIONS, offsetof(struct options, newbot)},
+		   {"Limits of a new bot", limit_options, LIMIT_OPTIONS,
+			offsetof(struct options, limits)},
 		   {"Place", place_options, ARRAY_LEN(place_options), offsetof(struct options, place)},
 		   {"Startup", startup_options, STARTUP_OPTIONS, offsetof(struct options, startup)}},
 	.options_size = sizeof(struct options),

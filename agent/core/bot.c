@@ -246,6 +246,28 @@ static void write_confinement(struct json_out *j, const struct bot_settings *s)
 	bot_write_gates(j, "gates", s->gates, s->gate_count);
 }
 
+void bot_write_limits(struct json_out *j, const struct bot_settings *s)
+{
+	json_put_str(j, "compaction_model", s->compaction_model);
+	bot_write_strings(j, "fallbacks", &s->fallbacks);
+	json_open_key(j, "limits", '{');
+	bot_limits_write(j, &s->limits);
+	json_close(j, '}');
+}
+
+/* The versions of its views, and what it shares with others. */
+static void write_views(struct json_out *j, const struct bot *b)
+{
+	write_id(j, "note", b->note);
+	write_id(j, "compaction", b->compaction);
+	write_id(j, "elision", b->elision);
+	write_id(j, "cache_bot", b->cache_bot);
+	if (b->set.has_allowed)
+		bot_write_strings(j, "allowed", &b->set.allowed);
+	else
+		json_put_null(j, "allowed");
+}
+
 void bot_write_record(struct json_out *j, const char *name, const struct bot *b, bool instructions)
 {
 	if (name)
@@ -268,12 +290,10 @@ void bot_write_record(struct json_out *j, const char *name, const struct bot *b,
 	bot_write_strings(j, "tools", &b->set.tools);
 	json_put_str(j, "created_by", b->created_by);
 	write_id(j, "created_by_id", b->created_by_id);
-	write_id(j, "note", b->note);
-	write_id(j, "compaction", b->compaction);
-	write_id(j, "elision", b->elision);
 	write_confinement(j, &b->set);
-	json_open_key(j, "limits", '{');
-	json_put_i64(j, "approval_hold_ms", b->set.approval_hold_ms);
-	json_close(j, '}');
+	write_views(j, b);
+	if (instructions)
+		json_put_str(j, "compaction_instructions", b->set.compaction_instructions);
+	bot_write_limits(j, &b->set);
 	json_close(j, '}');
 }

@@ -57,7 +57,6 @@ struct bot_settings {
 	const struct gate *gates;
 	size_t gate_count;
 	int64_t budget_tokens; /* 0: none */
-	int64_t approval_hold_ms;
 	struct bot_limits limits;
 	struct str compaction_instructions; /* absent: no compaction */
 	struct str compaction_model; /* PROVIDER/MODEL of the bot's family; absent: its own */
@@ -106,6 +105,9 @@ int bot_add_gates(struct arena *a, struct bot_settings *set, const struct gate *
 /* The record of `create`, `inspect`, `bots` (spec 2.3). instructions are left out unless asked for.
  * name: NULL in an array. */
 void bot_write_record(struct json_out *j, const char *name, const struct bot *b, bool instructions);
+
+/* Its limits, fallbacks and the model that summarises, as members of the open object. */
+void bot_write_limits(struct json_out *j, const struct bot_settings *s);
 
 /* For list fields: ["a","b"]. */
 void bot_write_strings(struct json_out *j, const char *name, const struct str_list *l);

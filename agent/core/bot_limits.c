@@ -1,35 +1,21 @@
 /* The limits of one bot. */
 #include "agent/core/bot_limits.h"
 
-#include "agent/core/limits.h"
+#define LIMIT_ROW(member, flag, value, min_, max_, fallback_, help)                                \
+	{#member, offsetof(struct bot_limits, member), min_, max_, fallback_},
 
-#define LIMIT(member, min_, max_, fallback_)                                                       \
-	{                                                                                          \
-#member, offsetof(struct bot_limits, member), min_, max_, fallback_                \
-	}
-
-const struct bot_limit bot_limit_table[] = {
-	LIMIT(context_bytes, 1024, 64 * 1024 * 1024, CONTEXT_MAX_BYTES),
-	LIMIT(context_items, 2, 65536, CONTEXT_MAX_ITEMS),
-	LIMIT(note_turns, 0, 1000, 48),
-	LIMIT(compact_at, 1, 100, 75),
-	LIMIT(compact_keep, 1, 99, 25),
-	LIMIT(retain_turns, 0, INT32_MAX, 0),
-	LIMIT(max_output_tokens, 0, INT32_MAX, 0),
-	LIMIT(keep_warm, 0, 299, 240),
-	LIMIT(cache_hours, 0, 1, 0),
-};
+const struct bot_limit bot_limit_table[] = {BOT_LIMITS(LIMIT_ROW)};
 const size_t bot_limit_count = ARRAY_LEN(bot_limit_table);
 
-static int64_t *at(struct bot_limits *l, const struct bot_limit *row)
-{
-	return (int64_t *)((char *)l + row->offset);
-}
+const char *const bot_cache_ttl_names[] = {"5m", "1h", NULL};
+
+static const char cache_ttl[] = "cache_ttl";
 
 void bot_limits_init(struct bot_limits *l)
 {
+	*l = (struct bot_limits){.cache_hours = 0};
 	for (size_t i = 0; i < bot_limit_count; i++)
-		*at(l, &bot_limit_table[i]) = bot_limit_table[i].fallback;
+		*bot_limit_at(l, &bot_limit_table[i]) = bot_limit_table[i].fallback;
 }
 
 int bot_limits_check(const struct bot_limits *l, struct error *err)
@@ -46,21 +32,25 @@ void bot_limits_write(struct json_out *j, const struct bot_limits *l)
 	for (size_t i = 0; i < bot_limit_count; i++)
 		json_put_i64(j, bot_limit_table[i].name,
 			*(const int64_t *)((const char *)l + bot_limit_table[i].offset));
+	json_put_cstr(j, cache_ttl, bot_cache_ttl_names[l->cache_hours != 0]);
 }
 
 int bot_limits_read(const struct json *object, struct bot_limits *ret, struct error *err)
 {
 	struct bot_limits l;
+	struct str ttl = json_str(json_get(object, cache_ttl));
 
 	bot_limits_init(&l);
 	for (size_t i = 0; object && i < bot_limit_count; i++) {
 		const struct bot_limit *row = &bot_limit_table[i];
 		const struct json *value = json_get(object, row->name);
 
-		if (value && json_i64(value, at(&l, row)) < 0)
+		if (value && json_i64(value, bot_limit_at(&l, row)) < 0)
 			return error_set(
 				err, &ERROR_INVALID, "limits.%s: must be a number", row->name);
 	}
+	if (ttl.p)
+		l.cache_hours = str_is(ttl, bot_cache_ttl_names[1]);
 	*ret = l;
 	return 0;
 }

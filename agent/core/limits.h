@@ -7,6 +7,7 @@
 enum {
 	BOT_NAME_MAX_BYTES = 128,               /* agent spec 2.3: 1 to 128 of A-Za-z0-9-_. */
 	BOT_INSTRUCTIONS_MAX_BYTES = 65536,     /* spec 2.3 */
+	BOT_FALLBACKS_MAX = 8,                  /* ours */
 	BOT_TOOLS_MAX = 64,                     /* ours: several times the built-in ones */
 	BOT_GATES_MAX = 8,                      /* ours */
 	BOT_ROOTS_MAX = 32,                     /* ours: each is a mount of every command */

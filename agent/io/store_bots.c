@@ -38,6 +38,7 @@ enum {
 /* Limits were checked when the settings came in: here only the shape counts. */
 struct settings {
 	struct bot_settings set;
+	int64_t approval_hold_ms; /* where schema 1 kept it */
 	const struct json *gates, *limits;
 };
 #define SETTING(name_, sort_, ...)                                                                 \
@@ -57,7 +58,7 @@ static const struct json_field settings_fields[] = {
 	SETTING(unix_sockets, JSON_FIELD_STRS, .required = true),
 	SETTING(git_commit, JSON_FIELD_BOOL, .required = true),
 	SETTING(budget_tokens, JSON_FIELD_I64, .required = true),
-	SETTING(approval_hold_ms, JSON_FIELD_I64, .required = true),
+	JSON_I64(struct settings, approval_hold_ms),
 	SETTING(compaction_instructions, JSON_FIELD_STR),
 	SETTING(compaction_model, JSON_FIELD_STR),
 	SETTING(fallbacks, JSON_FIELD_STRS),
@@ -91,7 +92,6 @@ static void write_settings(struct buf *to, const struct bot_settings *set)
 	json_put_bool(&j, "git_commit", set->git_commit);
 	bot_write_gates(&j, "gates", set->gates, set->gate_count);
 	json_put_i64(&j, "budget_tokens", set->budget_tokens);
-	json_put_i64(&j, "approval_hold_ms", set->approval_hold_ms);
 	put_given(&j, "compaction_instructions", set->compaction_instructions);
 	put_given(&j, "compaction_model", set->compaction_model);
 	bot_write_strings(&j, "fallbacks", &set->fallbacks);
@@ -117,6 +117,8 @@ static int read_settings(
 		bot_read_gates(a, s.gates, &gates, &gate_count, err) < 0 ||
 		bot_limits_read(s.limits, &s.set.limits, err) < 0)
 		return -1;
+	if (json_get(doc, "approval_hold_ms"))
+		s.set.limits.approval_hold_ms = s.approval_hold_ms;
 	s.set.has_allowed = json_get(doc, "allowed") != NULL;
 	s.set.gates = gates;
 	s.set.gate_count = gate_count;
@@ -375,9 +377,8 @@ static int record_configured(struct store_tx *tx, const struct bot *b, struct er
 	bot_write_strings(&j, "unix_sockets", &b->set.unix_sockets);
 	json_put_bool(&j, "git_commit", b->set.git_commit);
 	bot_write_gates(&j, "gates", b->set.gates, b->set.gate_count);
-	json_open_key(&j, "limits", '{');
-	json_put_i64(&j, "approval_hold_ms", b->set.approval_hold_ms);
-	json_close(&j, '}');
+	json_put_bool(&j, "compaction", b->set.compaction_instructions.p != NULL);
+	bot_write_limits(&j, &b->set);
 	json_close(&j, '}');
 	return store_record(tx, &at, "configured", &data, err);
 }

@@ -155,7 +155,7 @@ void live_decide(struct live_turn *t)
 		}
 		if (verdicts_outcome(&c->verdicts) == VERDICT_OPEN) {
 			t->hold_until_mono_ms = clock_mono_ms(t->d->clock) +
-						t->bot.set.approval_hold_ms;
+						t->bot.set.limits.approval_hold_ms;
 			live_step(t, EV_HELD);
 			return;
 		}

@@ -13,23 +13,27 @@ static const struct error_kind INSTRUCTIONS_LIMIT = {"instructions_limit", ERROR
 static const struct error_kind TOOLS_REQUIRED = {"tools_required", ERROR_CLASS_USAGE};
 static const struct error_kind INVALID_REASONING = {"invalid_reasoning_level", ERROR_CLASS_USAGE};
 static const struct error_kind INVALID_BUDGET = {"invalid_budget", ERROR_CLASS_USAGE};
+static const struct error_kind FAMILY_MISMATCH = {"provider_family_mismatch", ERROR_CLASS_CONFLICT};
 static const struct error_kind INVALID_WORKSPACE = {
 	"workspace_must_exist_and_be_absolute", ERROR_CLASS_USAGE};
 static const struct error_kind CREATOR_IDENTITY = {"creator_identity_required", ERROR_CLASS_USAGE};
 
-enum { HOLD_MAX_MS = 86400000 /* as a gate's expiry */ };
+enum { REFERENCE_MAX_BYTES = PROVIDER_NAME_MAX_BYTES + 1 + MODEL_MAX_BYTES };
 
 /* create and configure: what is given replaces, what is not stays. */
 struct settings_args {
 	struct str bot, model, instructions, reasoning, workspace, created_by;
-	int64_t created_by_id, budget_tokens, approval_hold_ms;
-	struct str_list tools, writable_roots, unix_sockets;
+	struct str compaction_instructions, compaction_model;
+	int64_t created_by_id, budget_tokens;
+	struct bot_limits limits;
+	int cache_ttl;
+	struct str_list tools, writable_roots, unix_sockets, fallbacks;
 	const struct json *gates;
 	int sandbox;
 	bool network, git_commit;
 };
 
-enum create_field {
+enum settings_field {
 	F_BOT,
 	F_SANDBOX,
 	F_ROOTS,
@@ -38,8 +42,15 @@ enum create_field {
 	F_GIT,
 	F_GATES,
 	F_WORKSPACE,
-	F_HOLD,
-	F_MODEL,
+	F_CACHE_TTL,
+	F_COMPACTION_INSTRUCTIONS,
+	F_COMPACTION_MODEL,
+	F_FALLBACKS,
+/* those of bot_limit_table, in its order */
+#define F_LIMIT(name, ...) F_##name,
+	BOT_LIMITS(F_LIMIT)
+#undef F_LIMIT
+		F_MODEL,
 	F_INSTRUCTIONS,
 	F_TOOLS,
 	F_REASONING,
@@ -59,7 +70,20 @@ enum create_field {
 	[F_GIT] = JSON_BOOL(struct settings_args, git_commit),                                     \
 	[F_GATES] = JSON_NODE(struct settings_args, gates),                                        \
 	[F_WORKSPACE] = JSON_STR(struct settings_args, workspace),                                 \
-	[F_HOLD] = JSON_I64(struct settings_args, approval_hold_ms, .min = 0, .max = HOLD_MAX_MS)
+	[F_CACHE_TTL] = JSON_ENUM(struct settings_args, cache_ttl, bot_cache_ttl_names),           \
+	[F_COMPACTION_INSTRUCTIONS] = JSON_STR(struct settings_args, compaction_instructions,      \
+		.nullable = true, .max = BOT_INSTRUCTIONS_MAX_BYTES),                              \
+	[F_COMPACTION_MODEL] = JSON_STR(struct settings_args, compaction_model, .nullable = true), \
+	[F_FALLBACKS] = JSON_STRS(struct settings_args, fallbacks, .max = BOT_FALLBACKS_MAX,       \
+		.item_max = REFERENCE_MAX_BYTES) BOT_LIMITS(LIMIT_ROW)
+
+/* A comma stands before each, for there is one before. */
+#define LIMIT_ROW(name_, flag, value, min_, max_, fallback, help)                                  \
+	, [F_##name_] = {.name = #name_,                                                           \
+		  .sort = JSON_FIELD_I64,                                                          \
+		  .offset = offsetof(struct settings_args, limits.name_),                          \
+		  .min = (min_),                                                                   \
+		  .max = (max_)}
 
 static const struct json_field create_fields[] = {
 	SETTINGS_ROWS,
@@ -78,6 +102,8 @@ static const struct json_field configure_fields[] = {SETTINGS_ROWS};
 struct settings_work {
 	const struct settings_args *args;
 	struct bot_settings set; /* what was given, checked and canonical */
+	struct str family;       /* of the models it names beside its own, absent: none */
+	const char *family_of;   /* which field says so */
 	struct store_create create;
 	struct bot bot;
 };
@@ -149,7 +175,6 @@ static int read_settings(struct request *r, const struct settings_args *args,
 	set->network = args->network;
 	set->git_commit = args->git_commit;
 	set->unix_sockets = args->unix_sockets;
-	set->approval_hold_ms = args->approval_hold_ms;
 	if (read_folders(r, args, set, err) < 0)
 		return -1;
 	if (!given(r, F_GATES))
@@ -158,6 +183,80 @@ static int read_settings(struct request *r, const struct settings_args *args,
 		return -1;
 	set->gates = gates;
 	return 0;
+}
+
+/* A model that would do the bot's work in its own one's place: of a provider that is there. */
+static int read_other_model(struct request *r, struct str reference, const char *field,
+	struct settings_work *w, struct error *err)
+{
+	struct str name, model;
+	struct provider *p;
+
+	if (bot_split_model(reference, &name, &model, err) < 0)
+		return error_prefix(err, "%s", field);
+	p = providers_find(r->d->providers, name);
+	if (!p)
+		return error_set(err, &PROVIDER_UNAVAILABLE,
+			"%s: this daemon has no provider '" STR_FMT "'", field, STR_ARG(name));
+	if (w->family.p && !str_is(w->family, provider_family(p)->name))
+		return error_set(err, &FAMILY_MISMATCH,
+			"%s: '" STR_FMT "' is not of family " STR_FMT, field, STR_ARG(name),
+			STR_ARG(w->family));
+	w->family = str_from(provider_family(p)->name);
+	w->family_of = field;
+	return 0;
+}
+
+static int read_other_models(struct request *r, const struct settings_args *args,
+	struct settings_work *w, struct error *err)
+{
+	if (args->compaction_model.p &&
+		read_other_model(r, args->compaction_model, "compaction_model", w, err) < 0)
+		return -1;
+	for (size_t i = 0; i < args->fallbacks.count; i++) {
+		const char *field = arena_printf(&r->arena, "fallbacks[%zu]", i);
+
+		if (read_other_model(r, args->fallbacks.items[i], field, w, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_family(const struct settings_work *w, struct str family, struct error *err)
+{
+	if (!w->family.p || str_eq(w->family, family))
+		return 0;
+	return error_set(err, &FAMILY_MISMATCH, "%s: the bot is bound to family " STR_FMT,
+		w->family_of, STR_ARG(family));
+}
+
+/* What of limits and the like was given replaces; and what has to hold between them then does. */
+static int merge_limits(const struct request *r, const struct settings_args *args,
+	struct bot_settings *to, struct error *err)
+{
+	struct bot_limits given_limits = args->limits;
+
+	for (size_t i = 0; i < bot_limit_count; i++) {
+		const struct bot_limit *row = &bot_limit_table[i];
+
+		if (given(r, F_context_bytes + (int)i))
+			*bot_limit_at(&to->limits, row) = *bot_limit_at(&given_limits, row);
+	}
+	if (given(r, F_CACHE_TTL))
+		to->limits.cache_hours = args->cache_ttl;
+	if (given(r, F_COMPACTION_INSTRUCTIONS))
+		to->compaction_instructions = args->compaction_instructions.len > 0
+						      ? args->compaction_instructions
+						      : (struct str){NULL, 0};
+	if (given(r, F_COMPACTION_MODEL))
+		to->compaction_model = args->compaction_model;
+	if (given(r, F_FALLBACKS))
+		to->fallbacks = args->fallbacks;
+	if (bot_limits_check(&to->limits, err) == 0)
+		return 0;
+	if (err)
+		err->kind = &REQUEST_INVALID;
+	return -1;
 }
 
 static int check_tools(const struct str_list *tools, struct error *err)
@@ -262,11 +361,13 @@ static int prepare_create(struct request *r, const struct settings_args *args,
 
 	if (read_identity(r, args, &w->create, err) < 0 ||
 		read_character(r, args, &w->set, err) < 0 ||
-		read_settings(r, args, &w->set, err) < 0)
+		read_settings(r, args, &w->set, err) < 0 ||
+		read_other_models(r, args, w, err) < 0 ||
+		check_family(w, w->create.family, err) < 0)
 		return -1;
-	if (!given(r, F_HOLD))
-		w->set.approval_hold_ms = APPROVAL_HOLD_DEFAULT_MS;
 	bot_limits_init(&w->set.limits);
+	if (merge_limits(r, args, &w->set, err) < 0)
+		return -1;
 	w->create.set = w->set;
 	planned = (struct bot){.name = args->bot, .set = w->set};
 	return op_check_sandbox(r->d, &r->arena, &planned, err);
@@ -298,8 +399,6 @@ static void merge(const struct request *r, const struct bot_settings *from, stru
 		to->git_commit = from->git_commit;
 	if (given(r, F_WORKSPACE))
 		to->workspace = from->workspace;
-	if (given(r, F_HOLD))
-		to->approval_hold_ms = from->approval_hold_ms;
 	if (given(r, F_GATES)) {
 		to->gates = from->gates;
 		to->gate_count = from->gate_count;
@@ -314,6 +413,9 @@ static int run_configure(struct store_tx *tx, struct request *r, struct error *e
 	if (store_bot_get(store_tx_view(tx), w->args->bot, &r->arena, &w->bot, err) < 0)
 		return -1;
 	merge(r, &w->set, &w->bot.set);
+	if (check_family(w, w->bot.family, err) < 0 ||
+		merge_limits(r, w->args, &w->bot.set, err) < 0)
+		return -1;
 	if (op_check_sandbox(r->d, &r->arena, &w->bot, err) < 0)
 		return -1;
 	return store_bot_configure(tx, &w->bot, err);
@@ -335,7 +437,8 @@ static void op_configure(struct request *r, const void *raw)
 	w->args = raw;
 	r->work = w;
 	if (bot_check_name(w->args->bot, "bot", &err) < 0 ||
-		read_settings(r, w->args, &w->set, &err) < 0)
+		read_settings(r, w->args, &w->set, &err) < 0 ||
+		read_other_models(r, w->args, w, &err) < 0)
 		request_fail(r, &err);
 	else
 		op_write(r, run_configure, answer_configured);

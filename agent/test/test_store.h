@@ -240,7 +240,7 @@ static inline struct store_create plain_bot(const char *name)
                               .instructions = STR("Be brief."),
                               .tools = {tools, ARRAY_LEN(tools)},
                               .workspace = STR("/srv/project"),
-                              .approval_hold_ms = 2000,
+                              .limits = {.approval_hold_ms = 2000},
 			      },
 	};
 }

@@ -75,7 +75,7 @@ static void assert_full(const struct bot *bot)
 	assert_true(gate_names_tool(&bot->set.gates[0], STR("shell")));
 	assert_int_equal(bot->set.gates[1].expire_ms, 0);
 	assert_int_equal(bot->set.budget_tokens, 5000);
-	assert_int_equal(bot->set.approval_hold_ms, 2000);
+	assert_int_equal(bot->set.limits.approval_hold_ms, 2000);
 }
 
 static void keeps_all_settings_over_a_restart(void **state)
