@@ -41,6 +41,7 @@ struct http_call {
 	struct pace_ticket ticket;
 	struct body body;
 	bool has_body, dropped_thinking;
+	bool body_sent;  /* all of it, this time */
 	bool connecting; /* counted among those that wait for a head */
 	struct fetch_call *fetch;
 	int64_t sent_ms;
@@ -237,12 +238,22 @@ static void finish_refusal(struct http_call *c)
 	tell_failure(c, &f);
 }
 
+/* The items may go once all is sent and no refusal can have it sent again: a reply may well begin
+ * before its request ends. */
+static void look_taken(struct http_call *c)
+{
+	if (c->state == CALL_STREAM && c->body_sent && c->cb->taken)
+		c->cb->taken(c->arg);
+}
+
 static void on_sent(void *arg)
 {
 	struct http_call *c = arg;
 
 	c->sent_ms = clock_real_ms(clock_system());
 	body_sent(&c->body);
+	c->body_sent = true;
+	look_taken(c);
 }
 
 static void expected_sse(struct http_call *c, struct str type)
@@ -281,6 +292,7 @@ static void on_head(void *arg, const struct http_head *h)
 	gather_init(&c->gather, c->p->family->model);
 	c->has_gather = true;
 	c->decoder = model_decoder_new(c->p->family->model);
+	look_taken(c);
 }
 
 static void on_body(void *arg, struct str bytes)
@@ -442,6 +454,7 @@ static void begin(struct http_call *c)
 	struct error err = ERROR_INIT;
 
 	c->state = CALL_NEW;
+	c->body_sent = false;
 	if (c->has_body)
 		body_release(&c->body);
 	body_init(&c->body, c->p->family->items, c->r, &how);

@@ -90,6 +90,10 @@ struct provider_callbacks {
 	/* Nothing was sent: calls to this model are held until then (monotonic ms), far enough off
 	 * that the turn should park (8.4: 250 ms and more). */
 	void (*paced)(void *arg, int64_t until_mono_ms);
+	/* The request is with the provider and its reply has begun: summary, note, omitted, items,
+	 * whole and cache_key are not looked at any more and may be let go. May be NULL; need not
+	 * come. */
+	void (*taken)(void *arg);
 };
 
 /* What a listing of a provider's models says: their names, as a model reference has them behind the

@@ -26,7 +26,7 @@ void live_context_release(struct live_turn *t)
 {
 	struct provider_request *r = &t->request;
 
-	r->summary = r->note = r->omitted = (struct str){NULL, 0};
+	r->summary = r->note = r->omitted = r->cache_key = (struct str){NULL, 0};
 	r->items = r->whole = NULL;
 	r->item_count = r->whole_count = 0;
 	t->window = (struct store_window){.need = STORE_FITS};

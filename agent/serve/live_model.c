@@ -136,6 +136,12 @@ static void model_paced(void *arg, int64_t until_mono_ms)
 	live_park_paced(t, until_mono_ms);
 }
 
+/* A thousand turns wait for their replies at once: none holds what it said. */
+static void model_taken(void *arg)
+{
+	live_context_release(arg);
+}
+
 void live_offer_tools(struct live_turn *t)
 {
 	const struct str_list *names = &t->bot.set.tools;
@@ -174,7 +180,7 @@ void live_set_request(struct live_turn *t)
 void live_ask_model(struct live_turn *t)
 {
 	static const struct provider_callbacks callbacks = {model_text, model_thinking,
-		live_item_repaired, model_done, model_failed, model_paced};
+		live_item_repaired, model_done, model_failed, model_paced, model_taken};
 	struct provider_failure f = {.retry = PROVIDER_RETRY_NEVER, .delay_ms = -1};
 	struct provider *p = live_model_provider(t, &t->request.model, &f.err);
 
