@@ -69,6 +69,9 @@ void render_asked(struct render *r, const struct json *approval, const struct pa
 void render_answered(struct render *r, bool allow);
 /* turn_finished; `turn` is its row of `turns`, NULL when it could not be had. */
 void render_finished(struct render *r, const struct json *data, const struct json *turn);
+/* What holds a turn up or was done to its context, as a line, where the kind is one of those; false
+ * otherwise. */
+bool render_passing(struct render *r, struct str kind, const struct json *data);
 /* One line of ours. */
 void render_note(struct render *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the line that stands open. */

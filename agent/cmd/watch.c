@@ -222,7 +222,8 @@ static int show_live(struct watch *w, const struct stream_event *e, struct error
 static int show_kind(struct watch *w, const struct stream_event *e, struct error *err)
 {
 	(void)err;
-	render_note(&w->render, STR_FMT, STR_ARG(e->kind));
+	if (!render_passing(&w->render, e->kind, e->data))
+		render_note(&w->render, STR_FMT, STR_ARG(e->kind));
 	return 0;
 }
 

@@ -279,6 +279,33 @@ static void several_bots_are_kept_apart(void **state)
 	expect(s, "-- a, turn 1\n\nx\n\n-- b, turn 2\n");
 }
 
+static void what_holds_a_turn_up_is_a_line(void **state)
+{
+	static const struct {
+		const char *kind, *data, *line;
+	} rows[] = {
+		{"retry",          "{\"error\":\"e\",\"detail\":\"x\\u001b[2J\",\"delay_ms\":2100}",
+                 "the model failed (e: x\\x1b[2J); it is asked again in 2.1 s\n"                                                        },
+		{"model_fallback",
+                 "{\"from\":\"a/b\",\"to\":\"c/d\",\"error\":\"e\",\"detail\":null}",                "a/b cannot be asked (e); c/d is\n"},
+		{"turn_waiting",   "{\"handles\":[\"proc:1\",\"proc:2\"],\"any\":true}",
+                 "the turn waits for proc:1 or proc:2\n"										},
+		{"turn_waiting",   "{\"handles\":[],\"any\":false}",
+                 "the turn waits for a verdict\n"										       },
+		{"compacted",      "{\"context_before\":5000,\"context_after\":900}",
+                 "a summary stands for what is older: 5,000 bytes are now 900\n"                                                        },
+		{"turn_resumed",   "{}",							     ""                                 },
+	};
+	struct shown *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_true(render_passing(&s->r, str_from(rows[i].kind), doc(s, rows[i].data)));
+		expect(s, rows[i].line);
+	}
+	assert_false(render_passing(&s->r, STR("nothing_known"), doc(s, "{}")));
+	expect(s, "");
+}
+
 static void a_person_must_say_yes(void **state)
 {
 	static const struct {
@@ -323,6 +350,7 @@ int main(void)
 		CASE(questions_come_in_the_order_of_calls),
 		CASE(the_end_is_told_with_figures),
 		CASE(several_bots_are_kept_apart),
+		CASE(what_holds_a_turn_up_is_a_line),
 		cmocka_unit_test(a_person_must_say_yes),
 	};
 
