@@ -161,7 +161,7 @@ static void AG_010_the_command_line_is_one_client_among_others(struct attest *t)
 	const struct attest_start start = {
 		.script = REPEAT
 		"{\"when\":{\"prompt_has\":\"LONG\"},\"calls\":[{\"tool\":\"shell\","
-		"\"arguments\":{\"command\":\"sleep 60\"}}]}\n" SAY("ok")};
+		"\"arguments\":{\"command\":\"sleep 60\"}}]}\n" IF_PROMPT("go", "ok")};
 	struct attest_daemon *d = attest_daemon_start(t, &start);
 	struct raw *r = raw_open(t, d->socket);
 	const char *run[] = {"run", "--no-spawn", "--new", "--bot", "cli", "--model", "drill/x",
