@@ -25,7 +25,7 @@ struct options {
 	struct limit_options limits;
 	struct startup_options startup;
 	const char *bot, *delivery, *model, *workspace, *request_id;
-	struct cli_number bot_id;
+	struct cli_number bot_id, turn;
 	bool new, detach, pretty, no_spawn;
 };
 
@@ -38,7 +38,9 @@ static const struct cli_option own[] = {
 	CLI_OPT_TEXT(struct options, workspace, "workspace", "DIR",
 		"the folder to work in (the current one for a new bot)"),
 	CLI_OPT_TEXT(struct options, delivery, "delivery", "MODE",
-		"when the bot is busy: reject or queue (AGENT_DELIVERY, reject)"),
+		"when the bot is busy: reject, queue or steer (AGENT_DELIVERY, reject)"),
+	CLI_OPT_NUMBER(struct options, turn, "turn", "N", 1, INT64_MAX,
+		"with --delivery steer: fail unless this turn takes it up"),
 	CLI_OPT_TEXT(struct options, request_id, "request-id", "ID",
 		"names this request: the same again is not done twice"),
 	CLI_OPT_NUMBER(struct options, bot_id, "bot-id", "ID", 1, INT64_MAX,
@@ -80,6 +82,11 @@ static int check_newbot(const struct options *o)
 	return ask_failed("run", NULL, &err);
 }
 
+static const char *delivery_of(const struct options *o)
+{
+	return o->delivery ? o->delivery : getenv("AGENT_DELIVERY");
+}
+
 /* CLI_OK, or the status to end with. */
 static int check_usage(const struct options *o)
 {
@@ -94,8 +101,12 @@ static int check_usage(const struct options *o)
 			flag, o->bot);
 	if (makes_bot(o) && o->bot_id.set)
 		return cli_usage("run", "'--bot-id' goes with the '--bot' that has it");
-	if (o->delivery && strcmp(o->delivery, "reject") != 0 && strcmp(o->delivery, "queue") != 0)
-		return cli_usage("run", "'--delivery %s': must be reject or queue", o->delivery);
+	if (o->delivery && strcmp(o->delivery, "reject") != 0 &&
+		strcmp(o->delivery, "queue") != 0 && strcmp(o->delivery, "steer") != 0)
+		return cli_usage(
+			"run", "'--delivery %s': must be reject, queue or steer", o->delivery);
+	if (o->turn.set && (!delivery_of(o) || strcmp(delivery_of(o), "steer") != 0))
+		return cli_usage("run", "'--turn' goes with '--delivery steer'");
 	return makes_bot(o) ? check_newbot(o) : CLI_OK;
 }
 
@@ -136,11 +147,13 @@ static int open_bot(struct running *r, struct error *err)
 
 static int put_turn_settings(struct json_out *j, const struct options *o, struct error *err)
 {
-	const char *delivery = o->delivery ? o->delivery : getenv("AGENT_DELIVERY");
+	const char *delivery = delivery_of(o);
 	_cleanup_(mem) char *workspace = NULL;
 
 	if (delivery && *delivery)
 		json_put_cstr(j, "delivery", delivery);
+	if (o->turn.set)
+		json_put_i64(j, "expected_turn", o->turn.value);
 	if (o->bot_id.set)
 		json_put_i64(j, "bot_id", o->bot_id.value);
 	if (makes_bot(o))

@@ -205,11 +205,8 @@ int item_read(struct arena *a, struct str json, struct item *ret, struct error *
 	return item_read_parsed(a, doc, ret, err);
 }
 
-struct str item_from_bot(
-	struct arena *a, struct str name, int64_t id, int64_t turn, struct str text)
+static struct str with_line(struct arena *a, const char *line, struct str text)
 {
-	char *line = arena_printf(a, "[message from bot " STR_FMT " (id %lld), turn %lld]\n",
-		STR_ARG(name), (long long)id, (long long)turn);
 	size_t line_len = strlen(line);
 	char *whole = arena_alloc(a, line_len + text.len + 1);
 
@@ -217,4 +214,21 @@ struct str item_from_bot(
 	if (text.len > 0)
 		memcpy(whole + line_len, text.p, text.len);
 	return (struct str){whole, line_len + text.len};
+}
+
+struct str item_from_bot(
+	struct arena *a, struct str name, int64_t id, int64_t turn, struct str text)
+{
+	return with_line(a,
+		arena_printf(a, "[message from bot " STR_FMT " (id %lld), turn %lld]\n",
+			STR_ARG(name), (long long)id, (long long)turn),
+		text);
+}
+
+struct str item_from_origin(struct arena *a, struct str kind, struct str name, struct str text)
+{
+	return with_line(a,
+		arena_printf(
+			a, "[event from " STR_FMT " " STR_FMT "]\n", STR_ARG(kind), STR_ARG(name)),
+		text);
 }

@@ -71,4 +71,7 @@ int item_read_parsed(struct arena *a, const struct json *doc, struct item *ret, 
 struct str item_from_bot(
 	struct arena *a, struct str name, int64_t id, int64_t turn, struct str text);
 
+/* What no person and no bot said: "[event from KIND NAME]\n…" before it (spec 9, AG-209). */
+struct str item_from_origin(struct arena *a, struct str kind, struct str name, struct str text);
+
 #endif

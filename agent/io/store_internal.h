@@ -163,6 +163,12 @@ int store_recover_processes(
 /* Lets the owner see to what a turn left outside the store. */
 int store_recover_tell(struct store_tx *tx, const struct store_options *o, int64_t bot,
 	int64_t turn, struct error *err);
+/* Counts queued turns and the bytes of their prompts. */
+int store_queue_add(struct store_tx *tx, int64_t turns, int64_t bytes, struct error *err);
+/* Ends a queued turn that never ran. */
+int store_turn_drop(struct store_tx *tx, const struct store_finish *f, struct error *err);
+/* Strict steers whose turn has ended without them fail. */
+int store_steers_miss(struct store_tx *tx, int64_t bot, int64_t turn, struct error *err);
 /* store_turn_finish, counting. */
 int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct store_finished *ret,
 	int64_t *ret_unknown, struct error *err);

@@ -14,7 +14,7 @@
 	"t.id, t.bot, b.name, t.request_id, t.status, t.workspace, t.model, t.from_bot,"           \
 	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
 	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms,"          \
-	" b.family"
+	" b.family, t.into_turn, t.steered_node, t.origin"
 
 #define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
 
@@ -71,12 +71,14 @@ const char *const store_sql[SQL_COUNT] = {
 
 	[SQL_TURN_INSERT] = "INSERT INTO turns (bot, request_id, status, delivery, workspace,"
 			    " workspace_given, model, model_given, from_bot, from_bot_id,"
-			    " from_turn, started_ms, preview, prompt)"
-			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+			    " from_turn, started_ms, preview, prompt, expected_turn, origin)"
+			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+			    " ?15, ?16)",
 	[SQL_TURN_BY_ID] = "SELECT " TURN_COLUMNS ", t.prompt FROM turns t"
 			   " JOIN bots b ON b.id = t.bot WHERE t.id = ?1",
 	[SQL_TURN_BY_REQUEST] = "SELECT " TURN_COLUMNS ", t.prompt, t.delivery,"
-				" t.workspace_given, t.model_given FROM turns t"
+				" t.workspace_given, t.model_given,"
+				" t.expected_turn FROM turns t"
 				" JOIN bots b ON b.id = t.bot"
 				" WHERE t.bot = ?1 AND t.request_id = ?2",
 	[SQL_TURN_LIVE] = "SELECT id, status FROM turns WHERE bot = ?1"
@@ -98,6 +100,22 @@ const char *const store_sql[SQL_COUNT] = {
 			  " JOIN bots b ON b.id = t.bot WHERE t.bot = ?1 AND t.id > ?2"
 			  " ORDER BY t.id LIMIT ?3",
 	[SQL_TURN_LAST_MESSAGE] = "SELECT last_message FROM turns WHERE id = ?1 AND bot = ?2",
+	[SQL_TURN_STEER] = "UPDATE turns SET status = 'steered', into_turn = ?2, steered_node = ?3,"
+			   " finished_ms = ?4 WHERE id = ?1",
+	/* where the conversation stood before the turn */
+	[SQL_TURN_BEGINNING] = "SELECT depth - 1, total_bytes - length(CAST(item AS BLOB))"
+			       " FROM nodes WHERE turn = ?1 ORDER BY id LIMIT 1",
+	[SQL_STEERS_QUEUED] = "SELECT id, workspace_given, model_given FROM turns"
+			      " WHERE bot = ?1 AND status = 'queued' AND delivery = 'steer'"
+			      " ORDER BY id LIMIT ?2",
+	[SQL_STEER_MISSED] = "SELECT id FROM turns WHERE bot = ?1 AND status = 'queued'"
+			     " AND expected_turn = ?2 ORDER BY id LIMIT 1",
+	/* bytes and number of the texts that stand before the conversation */
+	[SQL_BOT_PINNED] = "SELECT coalesce(length(CAST(n.text AS BLOB)), 0) +"
+			   " coalesce(length(CAST(c.text AS BLOB)), 0),"
+			   " (n.id IS NOT NULL) + (c.id IS NOT NULL) FROM bots b"
+			   " LEFT JOIN notes n ON n.id = b.note"
+			   " LEFT JOIN compactions c ON c.id = b.compaction WHERE b.id = ?1",
 	[SQL_TURN_PARK] = "UPDATE turns SET status = ?2, waiting = ?3, resume_ms = ?4"
 			  " WHERE id = ?1",
 	[SQL_TURN_WAITING] = "SELECT b.name, t.waiting FROM turns t JOIN bots b ON b.id = t.bot"

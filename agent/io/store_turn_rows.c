@@ -21,6 +21,7 @@ const char *const turn_status_names[] = {
 const char *const delivery_names[] = {
 	[DELIVERY_REJECT] = "reject",
 	[DELIVERY_QUEUE] = "queue",
+	[DELIVERY_STEER] = "steer",
 	NULL,
 };
 
@@ -46,6 +47,9 @@ enum {
 	COL_STARTED_MS,
 	COL_FINISHED_MS,
 	COL_FAMILY,
+	COL_INTO_TURN,
+	COL_STEERED_NODE,
+	COL_ORIGIN,
 	COL_PROMPT,
 };
 
@@ -79,6 +83,9 @@ int store_turn_from_row(
 		.started_ms = db_col_i64(s, COL_STARTED_MS),
 		.finished_ms = db_col_i64(s, COL_FINISHED_MS),
 		.family = store_col(s, COL_FAMILY, a),
+		.into_turn = db_col_i64(s, COL_INTO_TURN),
+		.steered_node = db_col_i64(s, COL_STEERED_NODE),
+		.origin = store_col(s, COL_ORIGIN, a),
 	};
 	return 0;
 }

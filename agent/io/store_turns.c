@@ -14,7 +14,7 @@ const struct error_kind STORE_IDEMPOTENCY = {"idempotency_conflict", ERROR_CLASS
 const struct error_kind STORE_BUDGET = {"budget_exhausted", ERROR_CLASS_LIMIT};
 const struct error_kind STORE_WORKSPACE_REQUIRED = {"workspace_required", ERROR_CLASS_USAGE};
 
-static int queue_add(struct store_tx *tx, int64_t turns, int64_t bytes, struct error *err)
+int store_queue_add(struct store_tx *tx, int64_t turns, int64_t bytes, struct error *err)
 {
 	struct db_stmt *s = store_stmt(&tx->view, SQL_STORE_QUEUE_ADD);
 
@@ -54,7 +54,7 @@ static int record_accepted(
 	} else {
 		json_put_null(&j, "from");
 	}
-	json_put_null(&j, "origin"); /* no client declares one yet */
+	json_put_raw(&j, "origin", t->origin);
 	json_close(&j, '}');
 	return store_record(tx, &at, "accepted", &data, err);
 }
@@ -109,7 +109,9 @@ static int find_live(struct store_view *v, int64_t bot, int64_t *ret_turn,
 /* What an earlier submission under the same request id was, beside its turn. */
 struct earlier {
 	struct store_turn turn;
-	bool queue, workspace_given, model_given;
+	enum delivery delivery;
+	bool workspace_given, model_given;
+	int64_t expected_turn;
 };
 
 /* 1 there is one, 0 not, -1. */
@@ -125,9 +127,12 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
 		rc = -1;
 	if (rc == 1) {
-		ret->queue = str_is(db_col_str(s, 21), delivery_names[DELIVERY_QUEUE]);
-		ret->workspace_given = db_col_i64(s, 22) != 0;
-		ret->model_given = db_col_i64(s, 23) != 0;
+		int delivery = store_index_of(delivery_names, db_col_str(s, 24));
+
+		ret->delivery = delivery < 0 ? DELIVERY_REJECT : (enum delivery)delivery;
+		ret->workspace_given = db_col_i64(s, 25) != 0;
+		ret->model_given = db_col_i64(s, 26) != 0;
+		ret->expected_turn = db_col_i64(s, 27);
 	}
 	db_reset(s);
 	return rc;
@@ -148,8 +153,10 @@ static int check_same(const struct earlier *was, const struct store_submit *s, c
 
 	if (!str_eq(was->turn.prompt, s->prompt))
 		differs = "prompt";
-	else if (was->queue != (s->delivery == DELIVERY_QUEUE))
+	else if (was->delivery != s->delivery)
 		differs = "delivery";
+	else if (was->expected_turn != s->expected_turn)
+		differs = "expected_turn";
 	else if (!same_choice(
 			 was->turn.workspace, was->workspace_given, s->workspace, b->set.workspace))
 		differs = "workspace";
@@ -221,6 +228,16 @@ static int refuse_busy(
 		(long long)turn, STR_ARG(b->name), turn_status_names[status]);
 }
 
+static int refuse_stale(const struct store_submit *s, bool live, int64_t turn, struct error *err)
+{
+	if (!live)
+		return error_set(err, &STORE_STALE_TURN,
+			"expected_turn: turn %lld is over, and no other is under way",
+			(long long)s->expected_turn);
+	return error_set(err, &STORE_STALE_TURN, "expected_turn: turn %lld is under way, not %lld",
+		(long long)turn, (long long)s->expected_turn);
+}
+
 /* What becomes of a submission: TURN_RUNNING, TURN_READY or TURN_QUEUED. */
 static int admit(struct store_tx *tx, const struct store_submit *s, const struct bot *b,
 	enum turn_status *ret, struct error *err)
@@ -237,6 +254,8 @@ static int admit(struct store_tx *tx, const struct store_submit *s, const struct
 	live = find_live(&tx->view, b->id, &turn, &status, err);
 	if (live < 0)
 		return -1;
+	if (s->expected_turn && (!live || turn != s->expected_turn))
+		return refuse_stale(s, live, turn, err);
 	if (live && s->delivery == DELIVERY_REJECT)
 		return refuse_busy(b, turn, status, err);
 	if (!live && s->may_start) {
@@ -271,10 +290,13 @@ static int insert(struct store_tx *tx, const struct store_submit *s, const struc
 	store_bind_id(q, 12, status == TURN_RUNNING ? clock_real_ms(tx->clock) : 0);
 	db_bind_str(q, 13, str_cut(s->prompt, PREVIEW_MAX_BYTES));
 	db_bind_str(q, 14, s->prompt);
+	store_bind_id(q, 15, s->expected_turn);
+	db_bind_str(q, 16, s->origin);
 	return db_run(q, err);
 }
 
-static int record_queued(struct store_tx *tx, const struct store_turn *t, struct error *err)
+static int record_queued(
+	struct store_tx *tx, const struct store_turn *t, enum delivery delivery, struct error *err)
 {
 	const struct store_place at = {.bot = t->bot, .turn = t->id, .bot_name = t->bot_name};
 	_cleanup_(buf) struct buf data = BUF_INIT(EVENT_MAX_BYTES);
@@ -283,7 +305,7 @@ static int record_queued(struct store_tx *tx, const struct store_turn *t, struct
 	json_open(&j, '{');
 	json_put_str(&j, "request_id", t->request_id);
 	json_put_cstr(&j, "status", turn_status_names[t->status]);
-	json_put_cstr(&j, "delivery", delivery_names[DELIVERY_QUEUE]);
+	json_put_cstr(&j, "delivery", delivery_names[delivery]);
 	json_put_str(&j, "workspace", t->workspace);
 	json_put_str(&j, "model", t->model);
 	json_close(&j, '}');
@@ -303,10 +325,10 @@ static int enter(struct store_tx *tx, const struct store_submit *s, enum turn_st
 	n->started = status == TURN_RUNNING;
 	if (n->started)
 		rc = begin(tx, &n->turn, s->user_item, &n->bot, err);
-	else if (queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
+	else if (store_queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
 		rc = -1;
 	else
-		rc = record_queued(tx, &n->turn, err);
+		rc = record_queued(tx, &n->turn, s->delivery, err);
 	if (rc == 0)
 		n->cursor = tx->last->event.id;
 	return rc;
@@ -388,10 +410,11 @@ int store_turn_start_ready(struct store_tx *tx,
 		return 0;
 	}
 	if (set_running(tx, turn, err) < 0 || get_turn(&tx->view, turn, a, &t, err) < 0 ||
-		queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
+		store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
 		store_bot_get_id(&tx->view, t.bot, a, &b, err) < 0 ||
 		begin(tx, &t, user_item, &b, err) < 0)
 		return -1;
+	t.was_queued = true;
 	*ret_turn = t;
 	*ret_bot = b;
 	*ret_found = true;
@@ -475,6 +498,7 @@ int store_turn_end(struct store_tx *tx, const struct store_finish *f, struct sto
 		store_calls_close(tx, &l, &unknown, err) < 0 || store_line_save(tx, &l, err) < 0 ||
 		set_finished(tx, f, l.head, err) < 0 || free_bot(tx, f, err) < 0 ||
 		record_finished(tx, &l.at, f, l.head, err) < 0 ||
+		store_steers_miss(tx, f->bot, f->turn, err) < 0 ||
 		promote(tx, f->bot, &next, err) < 0 ||
 		store_retain(tx, f->bot, f->turn, f->retain_turns, err) < 0)
 		return -1;
@@ -491,6 +515,20 @@ int store_turn_finish(struct store_tx *tx, const struct store_finish *f, struct 
 	return store_turn_end(tx, f, ret, &unknown, err);
 }
 
+int store_turn_drop(struct store_tx *tx, const struct store_finish *f, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
+	struct store_turn t;
+
+	if (store_turn_get(&tx->view, f->bot, f->turn, &scratch, &t, err) < 0 ||
+		set_finished(tx, f, 0, err) < 0 ||
+		store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0)
+		return -1;
+	return record_finished(tx,
+		&(struct store_place){.bot = f->bot, .turn = f->turn, .bot_name = t.bot_name}, f, 0,
+		err);
+}
+
 int store_turn_cancel_queued(struct store_tx *tx, int64_t bot, int64_t turn, struct error *err)
 {
 	const struct store_finish f = {
@@ -504,12 +542,11 @@ int store_turn_cancel_queued(struct store_tx *tx, int64_t bot, int64_t turn, str
 	if (t.status != TURN_QUEUED && t.status != TURN_READY)
 		return error_set(err, &STORE_STALE_TURN, "turn %lld is %s", (long long)turn,
 			turn_status_names[t.status]);
-	if (set_finished(tx, &f, 0, err) < 0 ||
-		queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
-		record_finished(tx,
-			&(struct store_place){.bot = bot, .turn = turn, .bot_name = t.bot_name}, &f,
-			0, err) < 0)
+	if (store_turn_drop(tx, &f, err) < 0)
 		return -1;
-	/* A queued one leaves the line behind its head. */
-	return t.status == TURN_READY ? promote(tx, bot, &next, err) : 0;
+	if (t.status != TURN_READY) /* a queued one leaves the line behind its head */
+		return 0;
+	if (store_steers_miss(tx, bot, turn, err) < 0)
+		return -1;
+	return promote(tx, bot, &next, err);
 }

@@ -99,6 +99,7 @@ static void put_approval(struct json_out *j, const struct asking *t, const struc
 	json_put_cstr(j, "sandbox", sandbox_mode_names[t->bot->set.sandbox]);
 	put_escalation(j, c);
 	json_put_str(j, "from", t->info->from_bot);
+	json_put_raw(j, "origin", t->info->origin);
 	json_close(j, '}');
 }
 

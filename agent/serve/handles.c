@@ -176,6 +176,10 @@ void handle_put_turn(
 	json_put_str(j, "detail", t->detail);
 	json_put_str(j, "text", shown);
 	json_put_bool(j, "text_truncated", shown.len < item.text.len);
+	if (t->status == TURN_STEERED) {
+		json_put_i64(j, "into", t->into_turn);
+		json_put_i64(j, "node", t->steered_node);
+	}
 	json_close(j, '}');
 	arena_release(&a);
 }

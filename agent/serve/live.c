@@ -97,6 +97,13 @@ static void job_failed(struct live_turn *t, const struct error *err)
 	live_step(t, lost ? EV_LOST : EV_COMMIT_FAILED);
 }
 
+static enum turn_event committed(const struct live_turn *t)
+{
+	if (t->state == TURN_CLOSING && t->steers_taken > 0)
+		return t->stop ? EV_STEERED_STOP : EV_STEERED;
+	return t->stop ? EV_COMMITTED_STOP : EV_COMMITTED;
+}
+
 static void on_job(void *arg, int rc, const struct error *err)
 {
 	struct live_turn *t = arg;
@@ -117,7 +124,7 @@ static void on_job(void *arg, int rc, const struct error *err)
 	t->job_pending = false;
 	if (t->job_done)
 		t->job_done(t);
-	live_step(t, t->stop ? EV_COMMITTED_STOP : EV_COMMITTED);
+	live_step(t, committed(t));
 }
 
 static void submit_job(struct live_turn *t)
@@ -214,6 +221,8 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 	t->info.from_bot = keep(&t->arena, info->from_bot);
 	t->workspace = keep(&t->arena, info->workspace.p ? info->workspace : bot->set.workspace);
 	t->info.workspace = t->workspace;
+	t->info.origin = keep(&t->arena, info->origin);
+	t->steers = info->was_queued;
 	t->rounds = info->rounds;
 	t->timer = loop_timer_new(d->loop, on_timer, t);
 	live_claim_init(t);

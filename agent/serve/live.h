@@ -16,6 +16,7 @@
 #include "agent/io/provider.h"
 #include "agent/io/store_context.h"
 #include "agent/io/store_park.h"
+#include "agent/io/store_steer.h"
 #include "agent/serve/schedule.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
@@ -93,6 +94,9 @@ struct live_turn {
 	bool last_failed; /* the call just recorded was denied, failed or exited non-zero */
 	struct store_finish finish;
 	struct store_finished finished;
+	bool steers;                /* there may be some to take up */
+	bool steers_more;           /* of the last batch */
+	size_t steers_taken;        /* by the last commit */
 	struct store_park park;     /* what it parks for, or was parked for */
 	struct wait_look *look;     /* the tool `wait` asks the store */
 	int64_t wait_until_mono_ms; /* of that tool; 0: as long as it takes */
@@ -147,6 +151,8 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 /* It is over here: what it held goes back. */
 void live_release(struct live_turn *t);
 void live_boundary(struct live_turn *t);
+/* In a store job: takes up what is queued for it; how many in steers_taken. */
+int live_take_steers(struct store_tx *tx, struct live_turn *t, struct error *err);
 void live_commit_park(struct live_turn *t);
 void live_park_handles(struct live_turn *t, const struct tool_wait *w);
 /* The tool `wait`, which the turn itself is. */

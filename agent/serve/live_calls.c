@@ -520,7 +520,12 @@ struct str live_user_item(struct arena *a, const struct store_turn *turn)
 {
 	struct str text = turn->prompt;
 
-	if (turn->from_bot.p)
+	const struct json *origin;
+
+	if (turn->origin.p && json_parse(a, turn->origin, &origin, NULL) == 0)
+		text = item_from_origin(a, json_str(json_get(origin, "kind")),
+			json_str(json_get(origin, "name")), turn->prompt);
+	else if (turn->from_bot.p)
 		text = item_from_bot(
 			a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
 	return item_user(a, item_family(turn->family), text, NULL, 0);

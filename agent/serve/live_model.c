@@ -205,8 +205,14 @@ static int run_last(struct store_tx *tx, void *arg, struct error *err)
 {
 	struct live_turn *t = arg;
 
+	t->steers_taken = 0;
 	if (run_append(tx, arg, err) < 0)
 		return -1;
+	/* a steer that came during the last call keeps the turn going (spec 3.3) */
+	if (t->rounds < ROUNDS_MAX && live_take_steers(tx, t, err) < 0)
+		return -1;
+	if (t->steers_taken > 0)
+		return 0;
 	return store_turn_finish(tx, &t->finish, &t->finished, err);
 }
 

@@ -3,6 +3,7 @@
  * what stays is a row and a small entry (serve/park.h). Coming back is the same way in reverse: the
  * round is rebuilt from the store and goes on where it was.
  */
+#include "agent/core/limits.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
 #include "agent/serve/round.h"
@@ -11,9 +12,32 @@
 /*
  * Between two rounds.
  */
+int live_take_steers(struct store_tx *tx, struct live_turn *t, struct error *err)
+{
+	const struct store_steer s = {t->info.bot, t->info.id, live_user_item};
+
+	return store_steers_take(tx, &s, &t->steers_taken, &t->steers_more, err);
+}
+
+static int run_take(struct store_tx *tx, void *arg, struct error *err)
+{
+	return live_take_steers(tx, arg, err);
+}
+
+static void taken(struct live_turn *t)
+{
+	t->steers = t->steers_more;
+}
+
+/* Steers that come while this passes are found at the next boundary, or by the commit of the last
+ * reply, which looks in any case. Where no call could follow they are left to be turns of their
+ * own. */
 void live_boundary(struct live_turn *t)
 {
-	live_step(t, EV_CLEAR);
+	if (t->steers && t->rounds < ROUNDS_MAX)
+		live_commit(t, run_take, taken);
+	else
+		live_step(t, EV_CLEAR);
 }
 
 /*
@@ -157,6 +181,7 @@ void live_resume(
 	t->state = TURN_RESUMING;
 	t->park_offset_ms = offset_ms;
 	log_event(LOG_INFO, "turn.resumed", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
+	t->steers = true;
 	rebuild(t, r);
 	t->wait_resumed = r->park.kind == PARK_HANDLES;
 	if (r->park.deadline_ms > 0)

@@ -27,10 +27,20 @@ static const struct json_field from_fields[] = {
 	JSON_I64(struct from_args, turn),
 };
 
+struct origin_args {
+	struct str kind, name;
+};
+static const struct json_field origin_fields[] = {
+	JSON_STR(struct origin_args, kind, .required = true),
+	JSON_STR(struct origin_args, name, .required = true),
+};
+
 struct submit_args {
 	struct str bot, request_id, prompt, workspace, model, delivery;
 	int64_t bot_id;
 	struct from_args from;
+	int64_t expected_turn;
+	struct origin_args origin;
 };
 enum submit_field {
 	S_BOT,
@@ -40,7 +50,9 @@ enum submit_field {
 	S_WORKSPACE,
 	S_MODEL,
 	S_DELIVERY,
-	S_FROM
+	S_FROM,
+	S_EXPECTED,
+	S_ORIGIN
 };
 static const struct json_field submit_fields[] = {
 	[S_BOT] = JSON_STR(struct submit_args, bot, .required = true),
@@ -51,6 +63,8 @@ static const struct json_field submit_fields[] = {
 	[S_MODEL] = JSON_STR(struct submit_args, model),
 	[S_DELIVERY] = JSON_STR(struct submit_args, delivery),
 	[S_FROM] = JSON_OBJ(struct submit_args, from, from_fields),
+	[S_EXPECTED] = JSON_I64(struct submit_args, expected_turn, .min = 1),
+	[S_ORIGIN] = JSON_OBJ(struct submit_args, origin, origin_fields),
 };
 
 struct submit_work {
@@ -73,7 +87,7 @@ static int read_delivery(struct str name, enum delivery *ret, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, &INVALID_DELIVERY, "delivery: reject or queue");
+	return error_set(err, &INVALID_DELIVERY, "delivery: reject, queue or steer");
 }
 
 static int read_workspace(struct request *r, struct str path, struct str *ret, struct error *err)
@@ -118,6 +132,39 @@ static int check_names(struct request *r, const struct submit_args *args, struct
 	return 0;
 }
 
+/* Both stand in the line before the text, which they must not be able to end or imitate. */
+static int read_origin(
+	struct request *r, const struct origin_args *o, struct str *ret, struct error *err)
+{
+	_cleanup_(buf) struct buf text = BUF_INIT(16 * BOT_NAME_MAX_BYTES);
+	struct json_out j = JSON_OUT(&text);
+
+	if (bot_check_name(o->kind, "origin.kind", err) < 0 ||
+		bot_check_name(o->name, "origin.name", err) < 0)
+		return -1;
+	if (given(r, S_FROM))
+		return error_set(err, &REQUEST_INVALID,
+			"submit.origin: goes without from: a text has one author");
+	json_open(&j, '{');
+	json_put_str(&j, "kind", o->kind);
+	json_put_str(&j, "name", o->name);
+	json_close(&j, '}');
+	*ret = (struct str){arena_strndup(&r->arena, text.data, text.len), text.len};
+	return 0;
+}
+
+static int read_steer(struct request *r, const struct submit_args *args, struct store_submit *s,
+	struct error *err)
+{
+	if (given(r, S_EXPECTED) && s->delivery != DELIVERY_STEER)
+		return error_set(
+			err, &INVALID_DELIVERY, "expected_turn: goes with delivery \"steer\"");
+	s->expected_turn = args->expected_turn;
+	if (given(r, S_ORIGIN))
+		return read_origin(r, &args->origin, &s->origin, err);
+	return 0;
+}
+
 /* What the sandbox confines works in a folder. */
 static const char *const *confined_tools(struct request *r)
 {
@@ -139,6 +186,8 @@ static int prepare_submit(
 	if (check_names(r, args, err) < 0)
 		return -1;
 	if (given(r, S_DELIVERY) && read_delivery(args->delivery, &s->delivery, err) < 0)
+		return -1;
+	if (read_steer(r, args, s, err) < 0)
 		return -1;
 	if (given(r, S_WORKSPACE) && read_workspace(r, args->workspace, &s->workspace, err) < 0)
 		return -1;
@@ -196,6 +245,14 @@ static void answer_submit(struct request *r)
 	request_end(r, &j);
 }
 
+static void tell_steer(struct daemon *d, struct str bot)
+{
+	struct live_turn *t = live_find(d, bot);
+
+	if (t)
+		t->steers = true;
+}
+
 static void submit_done(void *arg, int rc, const struct error *err)
 {
 	struct request *r = arg;
@@ -209,6 +266,8 @@ static void submit_done(void *arg, int rc, const struct error *err)
 	if (rc < 0) {
 		request_fail(r, err);
 	} else {
+		if (w->submit.delivery == DELIVERY_STEER)
+			tell_steer(d, w->done.turn.bot_name);
 		if (w->done.turn.status == TURN_READY || w->done.turn.status == TURN_QUEUED)
 			d->sched.ready = true;
 		answer_submit(r);
@@ -392,6 +451,7 @@ static void put_turn(struct json_out *j, const struct store_turn *t)
 		json_put_null(j, "finished_ms");
 	json_put_str(j, "prompt_preview", str_cut(t->prompt, PREVIEW_MAX_BYTES));
 	put_from(j, t);
+	json_put_raw(j, "origin", t->origin);
 	json_close(j, '}');
 }
 

@@ -91,6 +91,9 @@ void publish_event(void *arg, const struct store_event *e)
 	struct publisher *p = &d->pub;
 	bool made = false;
 
+	if (str_is(e->kind, "turn_finished")) /* whoever ended it: the store alone knows of all */
+		waiters_notify(d, e->turn);
+
 	list_for_each_safe (f, &p->live, struct follow, in_publisher) {
 		if ((f->bot != 0 && f->bot != e->bot) || e->id <= f->cursor)
 			continue;
