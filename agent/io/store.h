@@ -228,8 +228,8 @@ struct store_turn {
 	int64_t input_tokens, output_tokens, cached_input_tokens;
 	int64_t rounds, started_ms, finished_ms;
 	int64_t into_turn, steered_node; /* of a steered one: who took it up, and where */
-	struct str origin;               /* JSON {kind, name}: of what is nobody's words, or absent */
-	bool was_queued;                 /* just started, out of the queue */
+	struct str origin; /* JSON {kind, name}: of what is nobody's words, or absent */
+	bool was_queued;   /* just started, out of the queue */
 };
 
 struct store_submit {
@@ -241,7 +241,7 @@ struct store_submit {
 	int64_t from_bot_id, from_turn;
 	int64_t expected_turn; /* of a steer: no other turn takes it up; 0: any */
 	struct str origin;     /* JSON {kind, name}, or absent */
-	bool may_start; /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
+	bool may_start;        /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
 	int64_t pending_max, pending_max_bytes; /* of queued turns; 0: none */
 	/* Tools that work in a workspace, NULL-terminated; NULL: none. STORE_WORKSPACE_REQUIRED
 	 * when the bot has one of them and neither it nor this names a workspace. */
