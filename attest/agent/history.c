@@ -272,7 +272,7 @@ static void AG_206_a_bot_has_one_owner_at_a_time(struct attest *t)
 		t, &(struct attest_start){.script = SHELL("echo x >> runs; mkfifo go; read x < go")
 						  SAY("one") SHELL("echo x >> runs") SAY("two")});
 	struct client *other = attest_connect(t, d->socket);
-	const char *second[] = {"serve", NULL};
+	const char *second[] = {"serve", "--provider", "m=chat,http://127.0.0.1:9", NULL};
 	const struct json *queued;
 	int64_t turn, next = 0;
 	int running;
