@@ -286,6 +286,14 @@ static void on_paced(void *arg, int64_t until_mono_ms)
 	free(c);
 }
 
+static void on_taken(void *arg)
+{
+	struct provider_call *c = arg;
+
+	if (c->cb->taken)
+		c->cb->taken(c->arg);
+}
+
 static const struct provider_callbacks family_callbacks = {
 	.text = on_text,
 	.thinking = on_thinking,
@@ -293,6 +301,7 @@ static const struct provider_callbacks family_callbacks = {
 	.done = on_done,
 	.failed = on_failed,
 	.paced = on_paced,
+	.taken = on_taken,
 };
 
 int provider_call_start(struct provider *p, const struct provider_request *r,

@@ -39,6 +39,8 @@ struct heard {
 	struct provider_failure failure;
 	int64_t paced_until_ms;
 	int repaired;
+	struct arena sent; /* the request's items, until the call needs them no more */
+	int taken;
 };
 
 static struct world *world_new(const char *script, const char *tls_names)
@@ -149,21 +151,35 @@ static void on_late(void *arg)
 	loop_stop(h->loop);
 }
 
+/* From here on the sanitizer would see the items being looked at. */
+static void on_taken(void *arg)
+{
+	struct heard *h = arg;
+
+	assert_int_equal(h->taken++, 0);
+	assert_false(h->done);
+	arena_release(&h->sent);
+}
+
 static const struct provider_callbacks callbacks = {
-	on_text, on_thinking, on_repaired, on_done, on_failed, on_paced};
+	on_text, on_thinking, on_repaired, on_done, on_failed, on_paced, on_taken};
 
 static struct heard *ask(struct world *w, size_t family, const struct str *items, size_t count)
 {
+	struct heard *h = xcalloc(1, sizeof(*h));
+	struct str *sent = arena_alloc(&h->sent, (count + 1) * sizeof(*sent));
 	const struct provider_request r = {.model = STR("m1"),
 		.instructions = STR("Be good."),
-		.items = items,
+		.items = sent,
 		.item_count = count,
 		.cache_key = STR("k-1")};
-	struct heard *h = xcalloc(1, sizeof(*h));
 	struct loop_timer *limit;
 	struct provider_call *call;
 	struct error err = ERROR_INIT;
 
+	for (size_t i = 0; i < count; i++)
+		sent[i] = (struct str){
+			arena_strndup(&h->sent, items[i].p, items[i].len), items[i].len};
 	h->loop = w->loop;
 	h->text = (struct buf)BUF_INIT(4 << 20);
 	h->thinking = (struct buf)BUF_INIT(1 << 20);
@@ -175,6 +191,8 @@ static struct heard *ask(struct world *w, size_t family, const struct str *items
 	loop_run(w->loop);
 	loop_timer_free(limit);
 	assert_false(h->late);
+	if (h->done)
+		assert_int_equal(h->taken, 1);
 	return h;
 }
 
@@ -193,6 +211,7 @@ static void heard_free(struct heard *h)
 	buf_release(&h->text);
 	buf_release(&h->thinking);
 	arena_release(&h->a);
+	arena_release(&h->sent);
 	free(h);
 }
 MEM_CLEANUP(heard, struct heard *, heard_free)
