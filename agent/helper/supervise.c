@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +29,17 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-	USAGE_STATUS = 125,  /* as env(1) and timeout(1): the fault is ours, not the command's */
-	STAT_BYTES = 1024,   /* a stat line is under 400; the name in it at most 64 */
+	USAGE_STATUS = 125, /* as env(1) and timeout(1): the fault is ours, not the command's */
+	STAT_BYTES = 1024,  /* a stat line is under 400; the name in it at most 64 */
+	CHILD_STACK_BYTES = 32768, /* ours: a few frames until it execs */
+	LIST_BYTES = 4096,         /* ours: some 500 children; the rest is seen by the rounds */
+	QUICK_ROUNDS = 16, /* ours: generations of orphans before the whole of /proc is looked at */
+	QUICK_WAIT_MS = 20,  /* ours: a namespace takes a few ms to go, more on a busy machine */
 	STOP_ROUNDS = 16,    /* ours: then kill, whoever still forks; the next round goes on */
 	PAUSE_MIN_MS = 1,    /* ours: between rounds, doubled up to the next one */
 	PAUSE_MAX_MS = 128,  /* ours: for what hangs in the kernel with a SIGKILL pending */
@@ -284,6 +290,32 @@ static void pause_for(int ms)
 	(void)sigtimedwait(&child, NULL, &t); /* whatever happened, the next round looks */
 }
 
+/* Kills our own children, told by the list that most kernels have (proc(5)). They are not reaped,
+ * so the numbers are theirs. False: there is no list, or nothing on it. */
+static bool kill_children(void)
+{
+	char list[LIST_BYTES];
+	const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
+	bool any = false;
+
+	if (fd >= 0)
+		(void)close(fd); /* nothing was written */
+	if (n <= 0)
+		return false;
+	list[n] = '\0';
+	for (const char *p = list; *p; p += *p == ' ') {
+		const size_t len = strcspn(p, " ");
+		pid_t pid;
+
+		/* A number that was cut off ends without a blank. */
+		if (p[len] == ' ' && read_id(p, &pid) && kill(pid, SIGKILL) == 0)
+			any = true;
+		p += len;
+	}
+	return any;
+}
+
 /* Stops everyone before it kills anyone: what forks as fast as it is killed would win otherwise. A
  * stop takes hold before a fork is done or after it, and then the next scan sees the child. */
 static bool end_round(DIR *proc)
@@ -307,8 +339,14 @@ static void end_tree(pid_t command, struct end *e)
 	/* Not reaped yet, so the number is its own. One call hits the whole group, forks under way
 	 * too. */
 	(void)kill(-command, SIGKILL); /* it may be empty but for a zombie */
+	/* Most often that was all, or what is left is bubblewrap's inner process, which dies with
+	 * its parent and takes its namespace along. */
 	if (reap(command, e))
-		pause_for(PAUSE_MIN_MS); /* most often that was all, and it only has to die */
+		pause_for(PAUSE_MIN_MS);
+	/* Our own children next: to look at all of /proc costs more than a whole command. What
+	 * forks as fast as it is killed is left to the rounds below. */
+	for (int i = 0; i < QUICK_ROUNDS && reap(command, e) && kill_children(); i++)
+		pause_for(QUICK_WAIT_MS);
 	while (reap(command, e) && hopeless < HOPELESS_ROUNDS) {
 		if (!proc)
 			proc = opendir("/proc");
@@ -332,43 +370,102 @@ static bool say(int fd, int failed)
 	return write(fd, &r, sizeof(r)) == (ssize_t)sizeof(r);
 }
 
-/* Waits until we are the only one to hold the start descriptor, then becomes the command. Returns
- * when it cannot, with errno. */
-static void become_command(char **argv, bool session, pid_t parent, int fd, int go)
+/* What the command's process is told. It runs on our memory until it execs, while we stand still.
+ */
+struct launch {
+	char **argv;
+	bool session;
+	pid_t parent;
+	int channel; /* the start descriptor waits in it */
+};
+
+/* A message with one descriptor: what lies in a channel is in nobody's table. */
+union with_fd {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr header;
+};
+
+static bool send_fd(int channel, int fd)
+{
+	union with_fd control = {
+		.header = {.cmsg_len = CMSG_LEN(sizeof(fd)),
+			   .cmsg_level = SOL_SOCKET,
+			   .cmsg_type = SCM_RIGHTS}
+        };
+	char byte = 0;
+	struct iovec data = {&byte, 1};
+	const struct msghdr m = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	return sendmsg(channel, &m, 0) == 1;
+}
+
+/* -1: there was none. */
+static int receive_fd(int channel)
+{
+	union with_fd control = {.room = {0}};
+	char byte;
+	struct iovec data = {&byte, 1};
+	struct msghdr m = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	int fd;
+
+	if (recvmsg(channel, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	return fd;
+}
+
+/* Returns when it cannot become the command, with errno. */
+static void become_command(const struct launch *x, int fd)
 {
 	sigset_t none;
-	char c;
 
-	if ((session ? setsid() : setpgid(0, 0)) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if ((x->session ? setsid() : setpgid(0, 0)) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return;
 	errno = ESRCH;
-	if (getppid() != parent || read(go, &c, 1) != 0 || !say(fd, 0))
+	if (getppid() != x->parent || !say(fd, 0))
 		return;
 	(void)sigemptyset(&none);                    /* a valid set: cannot fail */
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* nor this; no handlers here */
-	(void)execv(argv[0], argv + 1);              /* returns only when it failed */
+	(void)execv(x->argv[0], x->argv + 1);        /* returns only when it failed */
 }
 
-/* The pid, or -1. Closes fd. */
+static int child_main(void *arg)
+{
+	const struct launch *x = arg;
+	const int fd = receive_fd(x->channel);
+
+	if (fd >= 0) {
+		become_command(x, fd);
+		(void)say(fd, errno); /* nobody to tell otherwise */
+	}
+	_exit(USAGE_STATUS);
+}
+
+/* The pid, or -1. Closes fd: it goes through a channel, so that the command's process is the only
+ * one to hold it even though it execs before we go on. As a vfork(2), since copying even our few
+ * pages costs as much as starting us. */
 static pid_t start(char **argv, bool session, int fd)
 {
-	const pid_t self = getpid();
-	int go[2];
-	pid_t pid;
+	static char stack[CHILD_STACK_BYTES] __attribute__((aligned(16)));
+	struct launch x = {.argv = argv, .session = session, .parent = getpid()};
+	int ends[2];
+	bool sent;
 
-	if (pipe2(go, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
-	pid = fork();
-	if (pid == 0) {
-		(void)close(go[1]); /* ours alone is to tell */
-		become_command(argv, session, self, fd, go[0]);
-		(void)say(fd, errno); /* nobody to tell otherwise */
-		_exit(USAGE_STATUS);
-	}
-	(void)close(fd); /* nothing was written here, nor to the next two */
-	(void)close(go[0]);
-	(void)close(go[1]); /* go */
-	return pid;
+	sent = send_fd(ends[0], fd);
+	(void)close(fd); /* nothing was written here */
+	x.channel = ends[1];
+	/* Both ends are closed with everything else that main has closed. */
+	return sent ? clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &x)
+		    : -1;
 }
 
 /* True when the command has ended; it is not reaped then. Reaps what it left behind. */
