@@ -344,7 +344,7 @@ static void assert_whole(struct bench *b)
                  "SELECT count(*) FROM events WHERE kind = 'message'"													       },
 		{"rounds and usage",                         "SELECT sum(rounds) FROM turns",
                  "SELECT count(*) FROM events WHERE kind = 'usage' AND data NOT LIKE "
-                 "'%purpose%'"																		      },
+			"'%purpose%'"																	       },
 		{"tokens of bots and of rounds",             "SELECT sum(tokens_used) FROM bots",
                  "SELECT sum(rounds) * 110 FROM turns"															      },
 		{"calls and results",                        "SELECT count(*) FROM tools",
@@ -366,7 +366,7 @@ static void assert_whole(struct bench *b)
                  "SELECT count(*) FROM events WHERE kind = 'compacted'"													     },
 		{"summaries and their cost",                 "SELECT count(*) FROM compactions",
                  "SELECT count(*) FROM events WHERE kind = 'usage' AND data LIKE "
-                 "'%purpose%'"																		      },
+			"'%purpose%'"																	       },
 		{"versions that hold",
                  "SELECT count(*) FROM bots WHERE note IS NOT NULL AND note <>"
 			" (SELECT max(n.id) FROM notes n JOIN nodes d ON d.id = n.node"
