@@ -1,0 +1,136 @@
+/* Model providers: who calls them, and with which key. */
+#include "attest/suites.h"
+
+#include <sys/stat.h>
+
+#include "attest/provider.h"
+
+#define KEY "sk-saffron-ibis-4471"
+
+/* A daemon with the provider `web` on loopback, whose key the variable names. */
+static struct attest_daemon *start(
+	struct attest *t, const struct played *p, const char *variable, const char *const *env)
+{
+	const char *args[] = {
+		"--provider", attest_path(t, "web=chat,%s,%s", p->url, variable), NULL};
+
+	return attest_daemon_start(t, &(struct attest_start){.args = args, .env = env});
+}
+
+static int64_t submit(struct attest *t, struct attest_daemon *d)
+{
+	const struct json *r;
+	int64_t turn = 0;
+
+	(void)attest_call(t, d->client,
+		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"web/m\",\"instructions\":\"i\","
+		"\"tools\":[\"echo\"]");
+	r = attest_call(t, d->client,
+		"\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"r1\",\"prompt\":\"hello\"");
+	attest_true(t, json_i64(json_get(r, "turn"), &turn) == 0, "no turn");
+	return turn;
+}
+
+static void check_completed(
+	struct attest *t, struct attest_daemon *d, int64_t turn, const char *said)
+{
+	const struct json *outcome = attest_wait(t, d, "b", turn);
+
+	attest_true(t, str_is(json_str(json_get(outcome, "status")), "completed"),
+		"the turn did not complete: " STR_FMT,
+		STR_ARG(json_str(json_get(outcome, "detail"))));
+	attest_true(t, str_is(attest_said(outcome), said), "it said '" STR_FMT "'",
+		STR_ARG(attest_said(outcome)));
+}
+
+/* One turn, its request looked at. */
+static void check_key(struct attest *t, const char *variable, const char *const *env)
+{
+	struct played p;
+	struct attest_daemon *d;
+	struct played_request q;
+	int64_t turn;
+
+	played_open(t, &p);
+	d = start(t, &p, variable, env);
+	attest_true(t, !played_is_asked(&p), "a provider was contacted before a turn asked it");
+	turn = submit(t, d);
+	q = played_next(t, &p);
+	attest_has(t, "the request", q.raw, "\r\nauthorization: Bearer " KEY "\r\n");
+	played_say(t, &q, "well");
+	check_completed(t, d, turn, "well");
+}
+
+static void AG_163_a_key_is_taken_from_the_environment(struct attest *t)
+{
+	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
+
+	check_key(t, "ATTEST_WEB_KEY", env);
+}
+
+static void AG_164_a_key_is_taken_from_the_env_file(struct attest *t)
+{
+	const char *file = attest_path(t, "%s/.agent/env", attest_home(t));
+
+	attest_write(t, file, "# keys\nATTEST_WEB_KEY=" KEY "\n");
+	attest_true(t, chmod(file, 0600) == 0, "attest: no mode");
+	check_key(t, "ATTEST_WEB_KEY", NULL);
+}
+
+/* The bytes that went over the wire hold it. */
+static void AG_189_over_http_a_key_goes_in_the_clear(struct attest *t)
+{
+	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
+	struct played p;
+	struct attest_daemon *d;
+	struct played_request q;
+	const struct json *web;
+	int64_t turn;
+
+	played_open(t, &p);
+	d = start(t, &p, "ATTEST_WEB_KEY", env);
+	web = json_get(json_get(client_ready(d->client), "providers"), "web");
+	attest_true(t, str_starts(json_str(json_get(web, "url")), STR("http://")),
+		"the spec was not taken as it is");
+	turn = submit(t, d);
+	q = played_next(t, &p);
+	attest_true(t, str_starts(q.raw, STR("POST /v1/chat/completions HTTP/1.1\r\n")),
+		"the request is not in the clear");
+	attest_has(t, "the bytes on the wire", q.raw, KEY);
+	played_say(t, &q, "well");
+	check_completed(t, d, turn, "well");
+}
+
+/* Nobody but the daemon is left when the provider answers, and nobody else was given the key. */
+static void AG_012_the_daemon_calls_the_providers(struct attest *t)
+{
+	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
+	struct played p;
+	struct attest_daemon *d;
+	struct played_request q;
+	int64_t turn;
+
+	played_open(t, &p);
+	d = start(t, &p, "ATTEST_WEB_KEY", env);
+	turn = submit(t, d);
+	attest_disconnect(t, d);
+	q = played_next(t, &p);
+	attest_has(t, "the first request", q.raw, "Bearer " KEY "\r\n");
+	attest_has(t, "the first request", q.body, "hello");
+	played_call(t, &q, "echo", "{\"text\":\"mauve-okapi\"}");
+	q = played_next(t, &p);
+	attest_has(t, "the next request", q.raw, "Bearer " KEY "\r\n");
+	attest_has(t, "the next request", q.body,
+		"{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"mauve-okapi\"}");
+	played_say(t, &q, "done so");
+	d->client = attest_connect(t, d->socket);
+	check_completed(t, d, turn, "done so");
+}
+
+const struct attest_case attest_agent_providers[] = {
+	{"AG-012", NEEDS_NOTHING, AG_012_the_daemon_calls_the_providers     },
+	{"AG-163", NEEDS_NOTHING, AG_163_a_key_is_taken_from_the_environment},
+	{"AG-164", NEEDS_NOTHING, AG_164_a_key_is_taken_from_the_env_file   },
+	{"AG-189", NEEDS_NOTHING, AG_189_over_http_a_key_goes_in_the_clear  },
+	{NULL,     0,             NULL				      },
+};
