@@ -14,7 +14,7 @@
 	"t.id, t.bot, b.name, t.request_id, t.status, t.workspace, t.model, t.from_bot,"           \
 	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
 	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms,"          \
-	" b.family, t.into_turn, t.steered_node, t.origin"
+	" b.family, t.into_turn, t.steered_node, t.origin, t.retries, t.paced_ms"
 
 #define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
 

@@ -50,6 +50,8 @@ enum {
 	COL_INTO_TURN,
 	COL_STEERED_NODE,
 	COL_ORIGIN,
+	COL_RETRIES,
+	COL_PACED_MS,
 	COL_PROMPT,
 };
 
@@ -86,6 +88,8 @@ int store_turn_from_row(
 		.into_turn = db_col_i64(s, COL_INTO_TURN),
 		.steered_node = db_col_i64(s, COL_STEERED_NODE),
 		.origin = store_col(s, COL_ORIGIN, a),
+		.retries = db_col_i64(s, COL_RETRIES),
+		.paced_ms = db_col_i64(s, COL_PACED_MS),
 	};
 	return 0;
 }

@@ -441,6 +441,8 @@ static void put_turn(struct json_out *j, const struct store_turn *t)
 	json_put_i64(j, "cached_input_tokens", t->cached_input_tokens);
 	json_put_double(j, "cache_hit", hit, 3);
 	json_put_i64(j, "model_rounds", t->rounds);
+	json_put_i64(j, "retries", t->retries);
+	json_put_i64(j, "paced_ms", t->paced_ms);
 	if (t->started_ms > 0)
 		json_put_i64(j, "started_ms", t->started_ms);
 	else

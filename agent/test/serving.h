@@ -12,6 +12,7 @@
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
 #include "agent/serve/session.h"
+#include "fetch/fetch.h"
 #include "os/os.h"
 #include "testing.h"
 
@@ -222,6 +223,7 @@ static inline void served_close(struct served *s)
 	schedule_release(&s->d);
 	models_release(&s->d.models);
 	providers_free(s->d.providers);
+	fetch_free(s->d.fetch); /* of a test that asks over HTTP */
 	parks_release(&s->d.parks);
 	waiters_release(&s->d.waiters);
 	publisher_release(&s->d.pub);
