@@ -40,7 +40,7 @@ static struct str keep(struct gather *g, struct str s)
 static int count_bytes(struct gather *g, size_t bytes, struct error *err)
 {
 	g->bytes += bytes;
-	if (g->bytes <= PROVIDER_OUTPUT_MAX_BYTES)
+	if (g->bytes + g->open_bytes <= PROVIDER_OUTPUT_MAX_BYTES)
 		return 0;
 	return error_set(err, &PROVIDER_RESPONSE_LIMIT, "the reply has more than %d bytes",
 		PROVIDER_OUTPUT_MAX_BYTES);
@@ -75,6 +75,7 @@ static void add_block(struct gather *g, struct str item)
 
 static int end_block(struct gather *g, const struct model_event *e, struct error *err)
 {
+	g->open_bytes = 0;
 	if (count_bytes(g, e->item.p ? e->item.len : e->text.len + e->call_id.len + e->name.len,
 		    err) < 0)
 		return -1;
@@ -95,6 +96,9 @@ static int end_block(struct gather *g, const struct model_event *e, struct error
 int gather_take(struct gather *g, const struct model_event *e, struct error *err)
 {
 	switch (e->kind) {
+	case MODEL_EV_DELTA:
+		g->open_bytes += e->text.len;
+		return count_bytes(g, 0, err);
 	case MODEL_EV_BLOCK_END:
 		return end_block(g, e, err);
 	case MODEL_EV_USAGE:

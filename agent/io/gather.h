@@ -21,7 +21,8 @@ struct gather {
 	size_t call_count;
 	struct buf text;   /* what it said */
 	struct buf blocks; /* `messages`: its content so far */
-	size_t bytes;
+	size_t bytes;      /* of the blocks that are over */
+	size_t open_bytes; /* of the one that is not */
 	bool refused, has_usage;
 	enum model_stop stop;
 	struct model_usage usage;

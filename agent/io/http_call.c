@@ -53,8 +53,7 @@ struct http_call {
 	bool has_gather, ended;
 	bool has_fault;
 	struct provider_failure fault;
-	bool word; /* content came since the timer was set */
-	int64_t word_ms;
+	int64_t word_ms; /* when content came last; monotonic */
 };
 
 static void begin(struct http_call *c);
@@ -148,7 +147,7 @@ static void on_event(void *arg, const struct model_event *e)
 	if (c->state != CALL_STREAM || c->has_fault)
 		return;
 	if (e->kind != MODEL_EV_KEEPALIVE)
-		c->word_ms = loop_now_ms(c->p->loop);
+		c->word_ms = clock_mono_ms(clock_system());
 	if (gather_take(&c->gather, e, &err) < 0) {
 		c->has_fault = true;
 		http_read_stream(&err, &c->fault);
@@ -288,7 +287,7 @@ static void on_head(void *arg, const struct http_head *h)
 		return;
 	}
 	c->state = CALL_STREAM;
-	c->word_ms = now.mono_ms;
+	c->word_ms = clock_mono_ms(clock_system());
 	gather_init(&c->gather, c->p->family->model);
 	c->has_gather = true;
 	c->decoder = model_decoder_new(c->p->family->model);
@@ -371,7 +370,7 @@ static void go(struct http_call *c)
 	c->state = CALL_SENT;
 	c->connecting = true;
 	c->p->net->connecting++;
-	c->word_ms = loop_now_ms(c->p->loop);
+	c->word_ms = clock_mono_ms(clock_system());
 	loop_timer_set(c->timer, stall_ms(c));
 	if (send_request(c, &err) < 0)
 		fail(c, &err, PROVIDER_RETRY_NEVER);
@@ -493,8 +492,8 @@ static void not_admitted(struct http_call *c)
 static void on_timer(void *arg)
 {
 	struct http_call *c = arg;
-	int64_t quiet = loop_now_ms(c->p->loop) - c->word_ms;
-	struct error err = ERROR_INIT;
+	/* not the loop's time, which stands still while a round is long */
+	int64_t quiet = clock_mono_ms(clock_system()) - c->word_ms;
 
 	switch (c->state) {
 	case CALL_NEW:
@@ -525,7 +524,6 @@ static void on_timer(void *arg)
 		end(c);
 		break;
 	case CALL_OVER:
-		(void)err;
 		break;
 	}
 }

@@ -230,8 +230,8 @@ struct store_turn {
 	int64_t into_turn, steered_node; /* of a steered one: who took it up, and where */
 	struct str origin; /* JSON {kind, name}: of what is nobody's words, or absent */
 	bool was_queued;   /* just started, out of the queue */
-	int64_t retries;  /* model calls made anew */
-	int64_t paced_ms; /* it was held by its provider */
+	int64_t retries;   /* model calls made anew */
+	int64_t paced_ms;  /* it was held by its provider */
 };
 
 struct store_submit {
