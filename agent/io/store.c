@@ -38,15 +38,15 @@ int store_index_of(const char *const *names, struct str name)
 	return -1;
 }
 
-static int take_lock(struct store *s, struct error *err)
+int store_own(const char *path, int *ret_fd, struct error *err)
 {
-	_cleanup_(mem) char *lock = xasprintf("%s.owner-lock", s->path);
+	_cleanup_(mem) char *lock = xasprintf("%s.owner-lock", path);
 	struct error cause = ERROR_INIT;
 
-	if (os_lock_file(lock, &s->owner_fd, &cause) == 0)
+	if (os_lock_file(lock, ret_fd, &cause) == 0)
 		return 0;
 	if (error_is(&cause, &OS_LOCKED))
-		return error_set(err, &STORE_OWNED, "another process has the store '%s'", s->path);
+		return error_set(err, &STORE_OWNED, "another process has the store '%s'", path);
 	if (err)
 		*err = cause;
 	return error_prefix(err, "lock the store");
@@ -126,7 +126,11 @@ static int open_files(struct store *s, const struct store_options *o, struct sto
 	struct error *err)
 {
 	/* The lock first: a second owner fails before it can touch anything. */
-	if (take_lock(s, err) < 0 || db_open(s->path, &store_schema, &s->writer, err) < 0)
+	if (o->owner_fd)
+		s->owner_fd = fd_take(o->owner_fd);
+	else if (store_own(s->path, &s->owner_fd, err) < 0)
+		return -1;
+	if (db_open(s->path, &store_schema, &s->writer, err) < 0)
 		return -1;
 	s->identity.schema = store_schema.count;
 	if (prepare(s, o, ret, err) < 0)

@@ -81,6 +81,7 @@ struct store_recovery {
 
 struct store_options {
 	const char *path; /* canonical */
+	int *owner_fd;    /* of store_own, taken over by store_open; NULL: it locks itself */
 	struct loop *loop;
 	const struct clock *clock;
 	/* Called on the loop for every committed event, in order; e dies with the call. */
@@ -93,9 +94,12 @@ struct store_options {
 	void (*parked)(void *arg, const struct store_park *p);
 	void *arg;
 };
-/* Takes the owner lock (STORE_OWNED), opens or makes the store, migrates, recovers in one
- * transaction, starts the threads. What recovery records is not handed to published(): nobody
- * follows yet, and replay finds it. */
+/* Takes the owner lock of a store, in a folder that is there, and nothing else: STORE_OWNED when
+ * another daemon has it. Closing the descriptor gives it back. */
+int store_own(const char *path, int *ret_fd, struct error *err);
+/* Takes the owner lock (STORE_OWNED) where it was not given, opens or makes the store, migrates,
+ * recovers in one transaction, starts the threads. What recovery records is not handed to
+ * published(): nobody follows yet, and replay finds it. */
 int store_open(const struct store_options *o, struct store **ret,
 	struct store_recovery *ret_recovery, struct error *err);
 /* Finishes queued jobs, closes. Their done() calls are dropped unless the loop still runs. Blocks.

@@ -143,9 +143,18 @@ static void on_accept(void *arg, int fd)
 	daemon_look_idle(d);
 }
 
+/* First of all: who lost a race has to hear of that, whatever else its start would fail for. */
+static int own_store(struct daemon *d, struct error *err)
+{
+	if (setup_store_folder(d->o->store, err) < 0)
+		return -1;
+	return store_own(d->o->store, &d->owner_fd, err);
+}
+
 static int open_store(struct daemon *d, struct store_recovery *recovery, struct error *err)
 {
 	const struct store_options options = {.path = d->o->store,
+		.owner_fd = &d->owner_fd,
 		.loop = d->loop,
 		.clock = d->clock,
 		.published = publish_event,
@@ -153,8 +162,6 @@ static int open_store(struct daemon *d, struct store_recovery *recovery, struct 
 		.parked = parked_found,
 		.arg = d};
 
-	if (setup_store_folder(d->o->store, err) < 0)
-		return -1;
 	return store_open(&options, &d->store, recovery, err);
 }
 
@@ -186,8 +193,8 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (setup_keys(d, err) < 0 || setup_providers(d, err) < 0 || setup_helpers(d, err) < 0 ||
-		open_store(d, &recovery, err) < 0)
+	if (own_store(d, err) < 0 || setup_keys(d, err) < 0 || setup_providers(d, err) < 0 ||
+		setup_helpers(d, err) < 0 || open_store(d, &recovery, err) < 0)
 		return -1;
 	setup_tools(d);
 	if (open_socket(d, err) < 0)
@@ -257,6 +264,7 @@ static void stop(struct daemon *d)
 	backgrounds_abandon(d);
 	if (d->store)
 		hear_store_out(d);
+	os_close(d->owner_fd); /* of a start that did not get to the store */
 	backgrounds_release(d);
 	listen_close(mem_take(&d->listen));
 	at = 0;
@@ -269,7 +277,7 @@ static void stop(struct daemon *d)
 
 int daemon_run(const struct daemon_options *o, struct error *err)
 {
-	struct daemon d = {.o = o, .clock = clock_system()};
+	struct daemon d = {.o = o, .clock = clock_system(), .owner_fd = -1};
 	int rc;
 
 	d.loop = loop_new();

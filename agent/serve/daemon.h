@@ -43,6 +43,7 @@ struct daemon {
 	struct loop *loop;
 	const struct clock *clock;
 	struct store *store;
+	int owner_fd; /* its lock, until it is open */
 	struct providers *providers;
 	struct fetch *fetch;
 	struct provider_net net; /* what providers over HTTP share */
