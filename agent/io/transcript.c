@@ -7,13 +7,18 @@
 
 #include "agent/io/transcript_repair.h"
 
-enum { WHAT_MAX = 200 /* ours: a line of a log */ };
+enum {
+	WHAT_MAX = 200,                         /* ours: a line of a log */
+	PICTURES_MAX_BYTES = 256 * 1024 * 1024, /* ours: several times what a context can hold */
+};
 
 struct entry {
 	struct transcript_entry out;
 	const struct str *calls; /* ids of the calls it holds */
 	size_t call_count;
-	struct str call_id; /* of a result */
+	struct str call_id;   /* of a result */
+	struct str pictures;  /* of a result, where they go by themselves: its parts, in JSON */
+	size_t picture_bytes; /* what the provider will count of them, about */
 	bool placed;
 };
 
@@ -69,11 +74,28 @@ static struct str inside(struct arena *a, struct str json, const struct json *do
 	return keep(a, (struct str){buf_str(&b).p + 1, b.len - 2});
 }
 
+enum { PICTURE_BYTES = 6000 }; /* ours: about what 1,500 tokens of text have */
+
 static size_t text_bytes(struct str json, const struct item *it)
 {
-	enum { PICTURE_BYTES = 6000 }; /* ours: about what 1,500 tokens of text have */
-
 	return it->picture_count == 0 ? json.len : it->text.len + it->picture_count * PICTURE_BYTES;
+}
+
+static struct str keep_pictures(struct arena *a, const struct json *doc, size_t room)
+{
+	_cleanup_(buf) struct buf b = BUF_INIT(room);
+	const struct json *content = json_get(doc, "content");
+
+	json_for_each (part, content) {
+		struct json_out j = JSON_OUT(&b);
+
+		if (!str_is(json_str(json_get(part, "type")), "image_url"))
+			continue;
+		if (b.len > 0)
+			(void)buf_putc(&b, ',');
+		json_put(&j, NULL, part);
+	}
+	return keep(a, buf_str(&b));
 }
 
 static void keep_calls(struct arena *a, const struct item *it, struct entry *e)
@@ -117,6 +139,11 @@ static bool take(struct maker *m, struct str json, ptrdiff_t index, struct entry
 		.out = {it.role, out, index, text_bytes(json, &it)}
         };
 	keep_calls(m->a, &it, e);
+	if (transcript_moves_pictures(&it, m->o)) {
+		e->pictures = keep_pictures(m->a, doc, json.len * 2);
+		e->out.text_bytes = it.text.len;
+		e->picture_bytes = it.picture_count * PICTURE_BYTES;
+	}
 	return true;
 }
 
@@ -180,6 +207,32 @@ static void emit_results(struct maker *m, size_t call, size_t from, size_t end)
 	}
 }
 
+/* What the round's results show, in one message. */
+static void emit_pictures(struct maker *m, size_t from, size_t end)
+{
+	static const char head[] = "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+				   "\"[shown by the results above]\"}";
+	struct transcript_entry made = {.role = ITEM_USER, .index = TRANSCRIPT_MADE};
+	_cleanup_(buf) struct buf b = BUF_INIT(PICTURES_MAX_BYTES);
+
+	for (size_t i = from; i < end; i++) {
+		const struct entry *e = &m->in[i];
+
+		if (!e->placed || !e->pictures.p)
+			continue;
+		if (b.len == 0)
+			(void)buf_puts(&b, head);
+		(void)buf_putc(&b, ',');
+		(void)buf_put_str(&b, e->pictures);
+		made.text_bytes += e->picture_bytes;
+	}
+	if (b.len == 0)
+		return;
+	(void)buf_puts(&b, "]}");
+	made.json = keep(m->a, buf_str(&b));
+	emit(m, &made);
+}
+
 /* What the model said, from `start` up to `end`; reasoning that leads to nothing is refused. */
 static void emit_said(struct maker *m, size_t start, size_t end)
 {
@@ -206,6 +259,7 @@ static size_t emit_round(struct maker *m, size_t start)
 	emit_said(m, start, said);
 	for (size_t i = start; i < said; i++)
 		emit_results(m, i, said, end);
+	emit_pictures(m, said, end);
 	for (size_t i = said; i < end; i++) {
 		if (m->in[i].out.role != ITEM_RESULT)
 			emit(m, &m->in[i].out);

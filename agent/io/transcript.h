@@ -8,11 +8,16 @@
  * the request only, and told:
  *
  *	any        an item that cannot be read is left out; U+0000 becomes U+FFFD; results come
- *right behind the calls they answer; one without its call is left out, a call without its result
- *gets one that says so; a tool's name outside [A-Za-z0-9_-]{1,64} is spelt with '_' responses
- *reasoning that nothing follows is left out chat       arguments that are no JSON object are {};
- *pictures in results are words messages   a call's input that is no object is {}; empty texts are
- *left out, and messages that nothing is left of; thinking at the end of a message is left out
+ *	           right behind the calls they answer; one without its call is left out, a call
+ *	           without its result gets one that says so; a tool's name outside
+ *	           [A-Za-z0-9_-]{1,64} is spelt with '_'
+ *	responses  reasoning that nothing follows is left out
+ *	chat       arguments that are no JSON object are {}
+ *	messages   a call's input that is no object is {}; empty texts are left out, and messages
+ *	           that nothing is left of; thinking at the end of a message is left out
+ *
+ * Chat completions take pictures from a user alone: those of results go in a message of the user's
+ * behind the results of their round. That is no repair.
  */
 #include <stdbool.h>
 #include <stddef.h>

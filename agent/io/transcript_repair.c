@@ -146,8 +146,6 @@ static bool is_object(struct str json)
 static const char *find_chat(const struct json *doc, const struct item *it)
 {
 	(void)doc;
-	if (it->role == ITEM_RESULT && it->picture_count > 0)
-		return "a result's pictures go as words";
 	for (size_t i = 0; i < it->call_count; i++) {
 		if (!is_object(it->calls[i].arguments))
 			return "arguments that are no JSON object go as {}";
@@ -168,10 +166,8 @@ static void fix_chat(struct arena *a, struct json *doc, const struct item *it,
 			set_text(arguments, STR("{}"));
 	}
 	if (it->role == ITEM_RESULT && it->picture_count > 0) {
-		char *text = arena_printf(a,
-			STR_FMT
-			"%s[%zu pictures were returned, which this API takes from a user alone]",
-			STR_ARG(it->text), it->text.len ? "\n" : "", it->picture_count);
+		char *text = arena_printf(a, STR_FMT "%s[the next message shows it]",
+			STR_ARG(it->text), it->text.len ? "\n" : "");
 
 		set_text(own(doc, "content"), str_from(text));
 	}
@@ -344,6 +340,11 @@ static bool is_empty_message(const struct json *doc)
 	return content && content->type == JSON_ARRAY && content->count == 0;
 }
 
+bool transcript_moves_pictures(const struct item *it, const struct transcript_options *o)
+{
+	return o->family == ITEM_CHAT && it->role == ITEM_RESULT && it->picture_count > 0;
+}
+
 struct str transcript_repair(struct arena *a, struct str json, const struct json *doc,
 	const struct item *it, const struct transcript_options *o, const char **ret_what)
 {
@@ -361,7 +362,7 @@ struct str transcript_repair(struct arena *a, struct str json, const struct json
 	if (o->family == ITEM_MESSAGES && o->drop_thinking && has_thinking(doc))
 		what = "thinking that the provider refused was left out";
 	*ret_what = what;
-	if (!what)
+	if (!what && !transcript_moves_pictures(it, o))
 		return json;
 	mine = copy(&scratch, doc);
 	if (nul)

@@ -14,4 +14,8 @@ enum {
 struct str transcript_repair(struct arena *a, struct str json, const struct json *doc,
 	const struct item *it, const struct transcript_options *o, const char **ret_what);
 
+/* A result whose pictures go in a user's message behind it: chat completions take them from a user
+ * alone. That is how they are asked, no repair. */
+bool transcript_moves_pictures(const struct item *it, const struct transcript_options *o);
+
 #endif

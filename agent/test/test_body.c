@@ -384,9 +384,11 @@ static const struct repair {
          .sent = "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\","
 			"\"type\":"
 			"\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},"
-			"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"seen\\n[1 "
-			"pictures were returned, "
-			"which this API takes from a user alone]\"}]", .what = "pictures",
+			"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"seen\\n[the "
+			"next message shows it]\"},"
+			"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[shown by the "
+			"results above]\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
+			"\"data:image/png;base64,AA\"}}]}]",
 	 },
 	{
          .name = "an empty text beside a call",
