@@ -6,6 +6,8 @@
  * A stage takes a stream in pieces of any size and hands pieces to the next one; what it makes of a
  * stream does not depend on where the pieces end. known -> pem -> fields -> the caller's buffer.
  */
+#include <stdatomic.h>
+
 #include "secret/secret.h"
 
 #define SECRET_MARK "[REDACTED]"
@@ -22,6 +24,7 @@ enum {
 	MATCH_GRAMS = MATCH_LEN_MIN - 2,
 };
 struct match {
+	atomic_uint refs; /* of the set that made it, and of filters */
 	size_t node_count;
 	size_t longest;       /* of the patterns; 0: there is none */
 	unsigned char *bytes; /* by which a node is entered */
@@ -33,15 +36,25 @@ struct match {
 	uint32_t root[256];         /* child of the root by byte */
 	uint32_t grams[65536 / 32]; /* of how patterns begin, hashed, as bits */
 };
-struct match *match_new(const struct str *patterns, size_t count);
-void match_free(struct match *m);
+struct match *match_new(const struct str *patterns, size_t count); /* one reference */
+struct match *match_ref(struct match *m);
+void match_unref(struct match *m); /* wiped with the last one; NULL does nothing */
 /* The node after one more byte. */
 uint32_t match_step(const struct match *m, uint32_t node, unsigned char byte);
 /* From the root: a place from `at` (below len) up to which no pattern starts, below len. */
 size_t match_skip(const struct match *m, const unsigned char *p, size_t at, size_t len);
 
-/* The matcher of a set, made when first asked for; safe from several threads. */
-const struct match *set_match(const struct secret_set *set);
+/* Values in all of their spellings, each once. */
+struct patterns {
+	struct str *items; /* owned */
+	size_t count, room;
+};
+void patterns_add(struct patterns *s, struct str value);
+void patterns_release(struct patterns *s); /* wipes */
+
+/* The matcher of a set as it is now, made when first asked for; safe from several threads. The
+ * caller gives its reference back. */
+struct match *set_match(const struct secret_set *set);
 
 /* A part of the stream that must not show, by offsets from its start. */
 struct span {
@@ -49,7 +62,7 @@ struct span {
 };
 
 struct known {
-	const struct match *match;
+	struct match *match; /* a reference */
 	uint32_t node;
 	uint64_t at;     /* offset of the next byte */
 	uint64_t shown;  /* everything before is handed on or dropped */
@@ -124,7 +137,7 @@ struct secret_filter {
 	struct buf *out; /* during a call */
 };
 
-void known_init(struct known *k, const struct match *m);
+void known_init(struct known *k, struct match *m); /* takes the reference */
 void known_release(struct known *k);
 void known_put(struct secret_filter *f, const char *p, size_t len);
 void known_end(struct secret_filter *f);

@@ -16,7 +16,7 @@ enum {
 	SPANS_FIRST = 16,
 };
 
-void known_init(struct known *k, const struct match *m)
+void known_init(struct known *k, struct match *m)
 {
 	k->match = m;
 	/* Twice what can be held, so that moving it down is rare. */
@@ -28,6 +28,7 @@ void known_release(struct known *k)
 {
 	wipe_free(k->held, k->held_room);
 	free(k->spans);
+	match_unref(k->match);
 }
 
 static void push_span(struct known *k, uint64_t start, uint64_t end)

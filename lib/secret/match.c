@@ -168,6 +168,7 @@ struct match *match_new(const struct str *patterns, size_t count)
 	struct str *sorted = xcalloc(count, sizeof(*sorted));
 	size_t room = 1;
 
+	atomic_init(&m->refs, 1);
 	for (size_t i = 0; i < count; i++) {
 		must(patterns[i].len >= MATCH_LEN_MIN);
 		sorted[i] = patterns[i];
@@ -190,9 +191,15 @@ struct match *match_new(const struct str *patterns, size_t count)
 	return m;
 }
 
-void match_free(struct match *m)
+struct match *match_ref(struct match *m)
 {
-	if (!m)
+	(void)atomic_fetch_add(&m->refs, 1);
+	return m;
+}
+
+void match_unref(struct match *m)
+{
+	if (!m || atomic_fetch_sub(&m->refs, 1) > 1)
 		return;
 	wipe_free(m->bytes, m->node_count); /* the values, one way or another */
 	free(m->first_child);

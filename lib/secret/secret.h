@@ -13,6 +13,9 @@
 #include "text/text.h"
 
 struct secret; /* one value with its name; wiped when freed */
+/* One that comes from elsewhere than a store. The caller frees it. */
+struct secret *secret_new(struct str name, struct str value);
+void secret_free(struct secret *s); /* NULL does nothing */
 
 extern const struct error_kind SECRET_ENV_PERMISSIONS; /* env_file_permissions */
 extern const struct error_kind SECRET_ENV_INVALID; /* env_file_invalid: the line, not the value */
@@ -48,16 +51,19 @@ struct str secret_expose(const struct secret *s); /* callers are listed in tools
  * It holds back only what could be the start of a secret: less than the longest spelling of a
  * value, and some 100 bytes. An encoded copy is not caught (AG-182).
  */
-struct secret_set; /* the known values of a moment, immutable, shared */
+struct secret_set; /* the known values; shared, and read from any thread */
 struct secret_set *secret_set_new(void);
 /* White space around a value is not part of it. Values shorter than 6 bytes are left out (they
- * would eat ordinary words). Only before the set is shared. */
+ * would eat ordinary words). From any thread, also while filters are at work: they go on with the
+ * values of the moment they were made. */
 void secret_set_add(struct secret_set *s, struct str value);
 void secret_set_add_secret(struct secret_set *s, const struct secret *value);
+/* Takes one addition of this value back. One that is not there is no error. */
+void secret_set_remove_secret(struct secret_set *s, const struct secret *value);
 void secret_set_free(struct secret_set *s); /* wipes */
 
 struct secret_filter;
-/* The set must outlive the filter. */
+/* What the set holds at this moment. */
 struct secret_filter *secret_filter_new(const struct secret_set *set);
 void secret_filter_free(struct secret_filter *f);
 /* Appends to `out` what is safe to show. -1 when it is full; what follows is then incomplete. */

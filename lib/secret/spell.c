@@ -1,9 +1,7 @@
 /*
- * The known values of a moment, each in the spellings in which a tool may print it: as it is,
- * inside a JSON string, percent-encoded, and quoted for a shell. Where a spelling is the value
- * itself, as for most keys, it adds nothing.
+ * The spellings in which a tool may print a value: as it is, inside a JSON string, percent-encoded,
+ * and quoted for a shell. Where a spelling is the value itself, as for most keys, it adds nothing.
  */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "mem/mem.h"
@@ -14,59 +12,25 @@ enum {
 	PATTERNS_FIRST = 16,
 };
 
-struct secret_set {
-	struct str *patterns; /* owned */
-	size_t count, room;
-	/* Behind a pointer: a set that is only read makes its matcher when it is first used. */
-	_Atomic(struct match *) *match;
-};
-
-struct secret_set *secret_set_new(void)
+void patterns_release(struct patterns *s)
 {
-	struct secret_set *s = xcalloc(1, sizeof(*s));
-
-	s->match = xcalloc(1, sizeof(*s->match));
-	return s;
-}
-
-void secret_set_free(struct secret_set *s)
-{
-	if (!s)
-		return;
 	for (size_t i = 0; i < s->count; i++)
-		wipe_free((char *)s->patterns[i].p, s->patterns[i].len);
-	free(s->patterns);
-	match_free(atomic_load(s->match));
-	free(s->match);
-	free(s);
+		wipe_free((char *)s->items[i].p, s->items[i].len);
+	free(s->items);
+	*s = (struct patterns){.items = NULL};
 }
 
-const struct match *set_match(const struct secret_set *s)
-{
-	struct match *there = atomic_load(s->match);
-	struct match *made;
-
-	if (there)
-		return there;
-	made = match_new(s->patterns, s->count);
-	if (atomic_compare_exchange_strong(s->match, &there, made))
-		return made;
-	match_free(made); /* another thread was first */
-	return there;
-}
-
-static void add_pattern(struct secret_set *s, struct str pattern)
+static void add_pattern(struct patterns *s, struct str pattern)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		if (str_eq(s->patterns[i], pattern))
+		if (str_eq(s->items[i], pattern))
 			return;
 	}
 	if (s->count == s->room) {
 		s->room = s->room ? 2 * s->room : PATTERNS_FIRST;
-		s->patterns = xrealloc(s->patterns, s->room, sizeof(*s->patterns));
+		s->items = xrealloc(s->items, s->room, sizeof(*s->items));
 	}
-	s->patterns[s->count++] = (struct str){xmemdup(pattern.p, pattern.len), pattern.len};
-	match_free(atomic_exchange(s->match, NULL));
+	s->items[s->count++] = (struct str){xmemdup(pattern.p, pattern.len), pattern.len};
 }
 
 /* A spelling being written; the room is enough for any. */
@@ -222,7 +186,7 @@ static void spell_ansi(struct spelling *to, struct str value)
 
 /* RFC 8259 lets DEL stand as it is, and so do most writers; jq escapes it. Go escapes what HTML
  * would read, before 1.22 \b and \f by number; .NET what might harm anywhere. */
-static void add_json(struct secret_set *s, struct spelling *to, struct str value)
+static void add_json(struct patterns *s, struct spelling *to, struct str value)
 {
 	static const char *const hex[] = {"", "\x7f", "<>&", "<>&\b\f", "\"&'+<>`\x7f"};
 
@@ -237,7 +201,7 @@ static void add_json(struct secret_set *s, struct spelling *to, struct str value
 
 /* RFC 3986; what encodeURIComponent and encodeURI keep; path segments as curl and Python leave
  * them. */
-static void add_percent(struct secret_set *s, struct spelling *to, struct str value)
+static void add_percent(struct patterns *s, struct spelling *to, struct str value)
 {
 	static const struct {
 		const char *keep;
@@ -258,7 +222,7 @@ static void add_percent(struct secret_set *s, struct spelling *to, struct str va
 	}
 }
 
-static void add_shell(struct secret_set *s, struct spelling *to, struct str value)
+static void add_shell(struct patterns *s, struct spelling *to, struct str value)
 {
 	to->len = 0;
 	spell_single(to, value, "'\\''");
@@ -277,25 +241,14 @@ static void add_shell(struct secret_set *s, struct spelling *to, struct str valu
 	add_pattern(s, (struct str){to->p, to->len});
 }
 
-void secret_set_add(struct secret_set *s, struct str value)
+void patterns_add(struct patterns *s, struct str value)
 {
-	struct spelling to = {.p = NULL};
-	size_t room;
+	size_t room = value.len * SPELLING_MAX_GROWTH;
+	struct spelling to = {.p = xmalloc(room)};
 
-	/* Blanks and line ends around it are shown or not as the tool likes. */
-	value = str_trim(value);
-	if (value.len < MATCH_LEN_MIN)
-		return;
-	room = value.len * SPELLING_MAX_GROWTH;
-	to.p = xmalloc(room);
 	add_pattern(s, value);
 	add_json(s, &to, value);
 	add_percent(s, &to, value);
 	add_shell(s, &to, value);
 	wipe_free(to.p, room);
-}
-
-void secret_set_add_secret(struct secret_set *s, const struct secret *value)
-{
-	secret_set_add(s, secret_expose(value));
 }

@@ -37,7 +37,7 @@ struct secret_store {
 	struct table *file;
 };
 
-static struct secret *secret_new(struct str name, struct str value)
+struct secret *secret_new(struct str name, struct str value)
 {
 	size_t data = name.len + value.len + 2;
 	struct secret *s = xcalloc(1, sizeof(*s) + data);
@@ -48,6 +48,12 @@ static struct secret *secret_new(struct str name, struct str value)
 	s->name = (struct str){s->data, name.len};
 	s->value = (struct str){s->data + name.len + 1, value.len};
 	return s;
+}
+
+void secret_free(struct secret *s)
+{
+	if (s)
+		wipe_free(s, s->size);
 }
 
 static void free_all(struct secret *s)
