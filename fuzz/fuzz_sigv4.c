@@ -17,7 +17,9 @@ static char other_case(char c)
 {
 	if (c >= 'a' && c <= 'z')
 		return (char)(c - 'a' + 'A');
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c;
 }
 
 static bool same_name(struct str a, struct str b)

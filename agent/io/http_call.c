@@ -2,8 +2,8 @@
  * A model call over HTTP: its place in the pool's line, its place among those that connect, the
  * request, the stream of the reply.
  *
- *	NEW → LINE → ADMISSION → SENT → STREAM → OVER
- *	                              ↘ REFUSED ↗
+ *	NEW → LINE → ADMISSION → GRANT → SENT → STREAM → OVER
+ *	                                      ↘ REFUSED ↗
  *
  * The caller may cancel inside any callback: what a callback may end is not touched after it
  * without a look at `state`. Memory goes back after the round. A call whose reply is told reads the
@@ -23,6 +23,7 @@ enum call_state {
 	CALL_NEW,
 	CALL_LINE,
 	CALL_ADMISSION,
+	CALL_GRANT, /* waits for what proves who asks */
 	CALL_SENT,
 	CALL_STREAM,
 	CALL_REFUSED,
@@ -41,8 +42,11 @@ struct http_call {
 	struct pace_ticket ticket;
 	struct body body;
 	bool has_body, dropped_thinking;
-	bool body_sent;  /* all of it, this time */
-	bool connecting; /* counted among those that wait for a head */
+	bool body_sent;   /* all of it, this time */
+	bool connecting;  /* counted among those that wait for a head */
+	void *ask;        /* of its authentication */
+	uint64_t granted; /* the number of what it brought; 0: nothing */
+	uint64_t refused; /* … of what the provider did not take: once is enough */
 	struct fetch_call *fetch;
 	int64_t sent_ms;
 	/* The answer. */
@@ -87,12 +91,19 @@ static void leave_admission(struct http_call *c)
 	admit_next(c->p->net);
 }
 
+static void drop_ask(struct http_call *c)
+{
+	if (c->ask)
+		c->p->auth->cancel(mem_take(&c->ask));
+}
+
 /* No callback comes after this. */
 static void end(struct http_call *c)
 {
 	struct pace_pool *pool = c->ticket.pool;
 
 	c->state = CALL_OVER;
+	drop_ask(c);
 	fetch_cancel(mem_take(&c->fetch));
 	loop_timer_free(mem_take(&c->timer));
 	list_remove(&c->in_provider);
@@ -218,12 +229,25 @@ static void look(struct http_call *c, int rc, const struct error *err)
 	}
 }
 
+/* What proved who asks was not taken, and there may be something better by now. */
+static bool may_prove_again(const struct http_call *c)
+{
+	return c->granted != 0 && c->refused == 0 &&
+	       c->p->auth->again(c->p->net, c->refusal.status, c->granted);
+}
+
 static void finish_refusal(struct http_call *c)
 {
 	struct provider_failure f;
 	ptrdiff_t item;
 
 	c->refusal.body = buf_str(&c->refusal_body);
+	if (may_prove_again(c)) {
+		fetch_cancel(mem_take(&c->fetch));
+		c->refused = c->granted;
+		begin(c);
+		return;
+	}
 	if (!c->dropped_thinking && http_blames_thinking(c->p->family->model, &c->refusal)) {
 		fetch_cancel(mem_take(&c->fetch));
 		c->dropped_thinking = true;
@@ -278,6 +302,7 @@ static void on_head(void *arg, const struct http_head *h)
 		c->refusal = (struct http_refusal){.status = h->status, .retry_ms = -1};
 		(void)http_retry_after(http_header_get(h, "retry-after"), now.real_ms,
 			RETRY_AFTER_MAX_MS, &c->refusal.retry_ms); /* else it stays unsaid */
+		buf_release(&c->refusal_body);                     /* of a try before this one */
 		c->refusal_body = (struct buf)BUF_INIT(HTTP_ERROR_BODY_BYTES);
 		loop_timer_set(c->timer, REFUSAL_MAX_MS);
 		return;
@@ -341,18 +366,20 @@ static int64_t stall_ms(const struct http_call *c)
 	return c->p->net->stall_ms > 0 ? c->p->net->stall_ms : STALL_DEFAULT_MS;
 }
 
-static int send_request(struct http_call *c, struct error *err)
+static int send_request(struct http_call *c, const struct auth_grant *g, struct error *err)
 {
 	_cleanup_(buf) struct buf text = BUF_INIT(URL_MAX_BYTES);
-	const struct auth_request what = {"POST", c->body.pieces, c->body.piece_count};
+	struct auth_request what;
 	struct fetch_request q = {
 		.method = "POST", .body = c->body.pieces, .body_count = c->body.piece_count};
 	struct http_headers headers;
 	struct url url;
 	int rc;
 
-	if (http_url(c->p, c->p->family->path, &text, &url, err) < 0 ||
-		http_headers_make(c->p, &what, c->r, &headers, err) < 0)
+	if (http_url(c->p, c->p->family->path, &text, &url, err) < 0)
+		return -1;
+	what = http_auth_request("POST", &url, c->body.pieces, c->body.piece_count);
+	if (http_headers_make(c->p, g, &what, c->r, &headers, err) < 0)
 		return -1;
 	q.url = &url;
 	q.headers = headers.items;
@@ -363,17 +390,41 @@ static int send_request(struct http_call *c, struct error *err)
 	return rc;
 }
 
-static void go(struct http_call *c)
+static void send_now(struct http_call *c, const struct auth_grant *g)
 {
 	struct error err = ERROR_INIT;
 
 	c->state = CALL_SENT;
-	c->connecting = true;
-	c->p->net->connecting++;
 	c->word_ms = clock_mono_ms(clock_system());
 	loop_timer_set(c->timer, stall_ms(c));
-	if (send_request(c, &err) < 0)
+	if (send_request(c, g, &err) < 0)
 		fail(c, &err, PROVIDER_RETRY_NEVER);
+}
+
+static void on_grant(void *arg, const struct auth_grant *g, const struct error *err)
+{
+	struct http_call *c = arg;
+
+	c->ask = NULL;
+	if (err) {
+		fail(c, err, PROVIDER_RETRY_NEVER);
+		return;
+	}
+	c->granted = g->number;
+	send_now(c, g);
+}
+
+static void go(struct http_call *c)
+{
+	c->connecting = true;
+	c->p->net->connecting++;
+	if (!c->p->auth->ask) {
+		send_now(c, NULL);
+		return;
+	}
+	c->state = CALL_GRANT;
+	loop_timer_stop(c->timer); /* an ask has a limit of its own */
+	c->ask = c->p->auth->ask(c->p->net, c->refused, on_grant, c);
 }
 
 /*
@@ -523,6 +574,7 @@ static void on_timer(void *arg)
 	case CALL_TOLD:
 		end(c);
 		break;
+	case CALL_GRANT:
 	case CALL_OVER:
 		break;
 	}

@@ -11,6 +11,8 @@ enum {
 struct list_call {
 	struct http_provider *p;
 	struct fetch_call *fetch;
+	void *ask;                 /* of its authentication */
+	uint64_t granted, refused; /* as in http_call.c */
 	provider_on_listing done;
 	void *arg;
 	int status;
@@ -29,6 +31,8 @@ static void list_free(void *arg)
 static void end(struct list_call *c)
 {
 	c->over = true;
+	if (c->ask)
+		c->p->auth->cancel(mem_take(&c->ask));
 	fetch_cancel(mem_take(&c->fetch));
 	loop_defer(c->p->loop, list_free, c);
 }
@@ -91,6 +95,19 @@ static void on_body(void *arg, struct str bytes)
 	fail(c, &err);
 }
 
+static int begin(struct list_call *c, struct error *err);
+
+/* What proved who asks was not taken, and there may be something better by now. */
+static bool prove_again(struct list_call *c)
+{
+	if (c->granted == 0 || c->refused != 0 ||
+		!c->p->auth->again(c->p->net, c->status, c->granted))
+		return false;
+	c->refused = c->granted;
+	buf_clear(&c->body);
+	return begin(c, NULL) == 0;
+}
+
 static void on_done(void *arg, const struct error *failed)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
@@ -106,6 +123,8 @@ static void on_done(void *arg, const struct error *failed)
 		http_read_broken(failed, false, &f);
 		fail(c, &f.err);
 	} else if (c->status < 200 || c->status > 299) {
+		if (prove_again(c))
+			return;
 		const struct http_refusal r = {.status = c->status,
 			.retry_ms = -1,
 			.body = str_cut(buf_str(&c->body), HTTP_ERROR_BODY_BYTES)};
@@ -123,19 +142,21 @@ static void on_done(void *arg, const struct error *failed)
 	}
 }
 
-static int send_request(struct list_call *c, struct error *err)
+static int send_request(struct list_call *c, const struct auth_grant *g, struct error *err)
 {
 	static const struct fetch_callbacks callbacks = {NULL, on_head, on_body, on_done};
 	_cleanup_(buf) struct buf text = BUF_INIT(URL_MAX_BYTES);
 	_cleanup_(mem) char *path = xasprintf("/models%s", c->p->family->list_query);
-	const struct auth_request what = {.method = "GET"};
+	struct auth_request what;
 	struct fetch_request q = {.method = "GET", .total_ms = LIST_MAX_MS};
 	struct http_headers headers;
 	struct url url;
 	int rc;
 
-	if (http_url(c->p, path, &text, &url, err) < 0 ||
-		http_headers_make(c->p, &what, NULL, &headers, err) < 0)
+	if (http_url(c->p, path, &text, &url, err) < 0)
+		return -1;
+	what = http_auth_request("GET", &url, NULL, 0);
+	if (http_headers_make(c->p, g, &what, NULL, &headers, err) < 0)
 		return -1;
 	q.url = &url;
 	q.headers = headers.items;
@@ -143,6 +164,29 @@ static int send_request(struct list_call *c, struct error *err)
 	rc = fetch_start(c->p->net->fetch, &q, &callbacks, c, &c->fetch, err);
 	auth_headers_release(&headers.auth);
 	return rc;
+}
+
+static void on_grant(void *arg, const struct auth_grant *g, const struct error *failed)
+{
+	struct list_call *c = arg;
+	struct error err = ERROR_INIT;
+
+	c->ask = NULL;
+	if (failed) {
+		fail(c, failed);
+		return;
+	}
+	c->granted = g->number;
+	if (send_request(c, g, &err) < 0)
+		fail(c, &err);
+}
+
+static int begin(struct list_call *c, struct error *err)
+{
+	if (!c->p->auth->ask)
+		return send_request(c, NULL, err);
+	c->ask = c->p->auth->ask(c->p->net, c->refused, on_grant, c);
+	return 0;
 }
 
 int http_list(void *state, provider_on_listing done, void *arg, void **ret_call, struct error *err)
@@ -153,7 +197,7 @@ int http_list(void *state, provider_on_listing done, void *arg, void **ret_call,
 	c->done = done;
 	c->arg = arg;
 	c->body = (struct buf)BUF_INIT(LIST_MAX_BYTES);
-	if (send_request(c, err) < 0) {
+	if (begin(c, err) < 0) {
 		list_free(c);
 		return -1;
 	}

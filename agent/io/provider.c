@@ -4,6 +4,7 @@
  */
 #include "agent/io/provider.h"
 
+#include "agent/io/aws_credentials.h"
 #include "agent/io/provider_auth.h"
 #include "agent/io/provider_spec.h"
 
@@ -29,7 +30,7 @@ static const struct provider_family *const families[] = {
 
 struct provider {
 	struct loop *loop;
-	char *name, *url, *key_env;
+	char *name, *url, *key_env, *region;
 	const struct provider_family *family;
 	const struct provider_auth *auth;
 	const struct secret *key;
@@ -66,6 +67,7 @@ static void provider_free(struct provider *p)
 	free(p->name);
 	free(p->url);
 	free(p->key_env);
+	free(p->region);
 	free(p);
 }
 
@@ -123,6 +125,8 @@ static int find_key(const struct providers *p, const struct provider_spec *s,
 		return error_set(err, &PROVIDER_UNAVAILABLE,
 			"'" STR_FMT "': this version cannot sign in by '" STR_FMT "' yet",
 			STR_ARG(s->name), STR_ARG(s->auth));
+	if (to->auth->check && to->auth->check(p->net, s, err) < 0)
+		return error_prefix(err, "'" STR_FMT "'", STR_ARG(s->name));
 	if (!to->auth->keyed)
 		return 0;
 	name = xstrndup(s->key_env.p, s->key_env.len);
@@ -134,15 +138,50 @@ static int find_key(const struct providers *p, const struct provider_spec *s,
 	return 0;
 }
 
+/* The URL with the region in it, which *ret_text owns. */
+static int fill_region(
+	const struct providers *p, struct provider_spec *s, char **ret_text, struct error *err)
+{
+	ptrdiff_t at = s->url.p ? str_find(s->url, STR(PROVIDER_REGION), 0) : -1;
+	size_t after = (size_t)at + strlen(PROVIDER_REGION);
+	struct str region;
+
+	if (at < 0 || !str_is(s->auth, auth_sigv4.name))
+		return 0;
+	if (!p->net || !p->net->aws)
+		return error_set(err, &PROVIDER_UNAVAILABLE, "nothing is asked of AWS here");
+	region = aws_region(p->net->aws, err);
+	if (!region.p)
+		return error_prefix(err, "'" STR_FMT "'", STR_ARG(s->name));
+	*ret_text = xasprintf("%.*s" STR_FMT "%.*s", (int)at, s->url.p, STR_ARG(region),
+		(int)(s->url.len - after), s->url.p + after);
+	s->url = str_from(*ret_text);
+	return 0;
+}
+
+/* What it signs for; NULL: nothing. The caller frees. */
+static char *region_of(
+	const struct providers *p, const struct provider_spec *s, const struct provider_auth *auth)
+{
+	struct str region;
+	struct url u;
+
+	if (!auth->region || url_parse(s->url, &u, NULL) < 0)
+		return NULL;
+	region = auth->region(p->net, &u);
+	return region.p ? xstrndup(region.p, region.len) : NULL;
+}
+
 int providers_add(struct providers *p, struct str spec, struct error *err)
 {
+	_cleanup_(mem) char *url = NULL;
 	struct provider_setup setup = {.loop = p->loop, .net = p->net};
 	struct provider *made;
 	struct provider_spec s;
 	void *state;
 
 	if (provider_spec_read(spec, &s, err) < 0 || check_spec(p, &s, err) < 0 ||
-		find_key(p, &s, &setup, err) < 0)
+		fill_region(p, &s, &url, err) < 0 || find_key(p, &s, &setup, err) < 0)
 		return -1;
 	setup.url = s.url;
 	if (find_family(s.family)->open(&setup, &state, err) < 0)
@@ -152,6 +191,7 @@ int providers_add(struct providers *p, struct str spec, struct error *err)
 	made->name = xstrndup(s.name.p, s.name.len);
 	made->url = s.url.p ? xstrndup(s.url.p, s.url.len) : NULL;
 	made->key_env = setup.key ? xstrndup(s.key_env.p, s.key_env.len) : NULL;
+	made->region = region_of(p, &s, setup.auth);
 	made->family = find_family(s.family);
 	made->auth = setup.auth;
 	made->key = setup.key;
@@ -215,6 +255,11 @@ const struct provider_family *provider_family(const struct provider *p)
 const char *provider_auth_name(const struct provider *p)
 {
 	return p->auth->name;
+}
+
+struct str provider_region(const struct provider *p)
+{
+	return str_from(p->region);
 }
 
 struct str provider_key_env(const struct provider *p)

@@ -111,9 +111,11 @@ struct fetch;
 struct secret;
 struct secret_store;
 struct provider_auth;
+struct aws;
 struct provider_net {
 	struct fetch *fetch;
 	struct secret_store *keys;
+	struct aws *aws;        /* credentials of AWS; NULL: no provider uses them */
 	int64_t stall_ms;       /* without a word of the reply; 0: 120 s */
 	int64_t connecting_max; /* requests that wait for a reply's head; 0: no limit */
 	int64_t connecting;     /* … now */
@@ -173,6 +175,7 @@ struct str provider_name(const struct provider *p);
 struct str provider_url(const struct provider *p);
 const struct provider_family *provider_family(const struct provider *p);
 const char *provider_auth_name(const struct provider *p); /* "none", "bearer", … */
+struct str provider_region(const struct provider *p);     /* what it signs for; absent: nothing */
 /* The variable its key comes from, and the key; absent, NULL: it has none. */
 struct str provider_key_env(const struct provider *p);
 const struct secret *provider_key(const struct provider *p);

@@ -15,10 +15,10 @@ void auth_headers_release(struct auth_headers *h)
 	h->count = 0;
 }
 
-static int sign_none(const struct secret *key, const struct auth_request *r,
+static int sign_none(const struct auth_grant *g, const struct auth_request *r,
 	struct auth_headers *to, struct error *err)
 {
-	(void)key;
+	(void)g;
 	(void)r;
 	(void)to;
 	(void)err;
@@ -40,28 +40,30 @@ static int put_key(const struct secret *key, const char *name, const char *befor
 	return 0;
 }
 
-static int sign_bearer(const struct secret *key, const struct auth_request *r,
+static int sign_bearer(const struct auth_grant *g, const struct auth_request *r,
 	struct auth_headers *to, struct error *err)
 {
 	(void)r;
-	return put_key(key, "authorization", "Bearer ", to, err);
+	return put_key(g->key, "authorization", "Bearer ", to, err);
 }
 
-static int sign_x_api_key(const struct secret *key, const struct auth_request *r,
+static int sign_x_api_key(const struct auth_grant *g, const struct auth_request *r,
 	struct auth_headers *to, struct error *err)
 {
 	(void)r;
-	return put_key(key, "x-api-key", "", to, err);
+	return put_key(g->key, "x-api-key", "", to, err);
 }
 
-const struct provider_auth auth_none = {"none", false, sign_none};
-const struct provider_auth auth_bearer = {"bearer", true, sign_bearer};
-const struct provider_auth auth_x_api_key = {"x-api-key", true, sign_x_api_key};
+const struct provider_auth auth_none = {.name = "none", .sign = sign_none};
+const struct provider_auth auth_bearer = {.name = "bearer", .keyed = true, .sign = sign_bearer};
+const struct provider_auth auth_x_api_key = {
+	.name = "x-api-key", .keyed = true, .sign = sign_x_api_key};
 
 static const struct provider_auth *const all[] = {
 	&auth_none,
 	&auth_bearer,
 	&auth_x_api_key,
+	&auth_sigv4,
 };
 
 const struct provider_auth *provider_auth_find(struct str name)

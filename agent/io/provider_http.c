@@ -115,15 +115,32 @@ static void http_stats(void *state, struct json_out *j)
 	json_close(j, ']');
 }
 
-int http_headers_make(struct http_provider *p, const struct auth_request *what,
-	const struct provider_request *r, struct http_headers *ret, struct error *err)
+struct auth_request http_auth_request(
+	const char *method, const struct url *url, const struct str *body, size_t body_count)
 {
+	return (struct auth_request){
+		.method = method,
+		.url = url,
+		.content_type = body_count > 0 ? STR("application/json") : (struct str){NULL, 0},
+		.body = body,
+		.body_count = body_count
+        };
+}
+
+int http_headers_make(struct http_provider *p, const struct auth_grant *g,
+	const struct auth_request *what, const struct provider_request *r, struct http_headers *ret,
+	struct error *err)
+{
+	const struct auth_grant key = {.key = p->key};
+
 	*ret = (struct http_headers){.count = 0};
-	if (p->auth->sign(p->key, what, &ret->auth, err) < 0)
+	if (p->auth->sign(g ? g : &key, what, &ret->auth, err) < 0) {
+		auth_headers_release(&ret->auth);
 		return -1;
-	if (what->body_count > 0)
+	}
+	if (what->content_type.p)
 		ret->items[ret->count++] = (struct http_header){
-			STR("content-type"), STR("application/json")};
+			STR("content-type"), what->content_type};
 	ret->items[ret->count++] = (struct http_header){STR("accept"),
 		what->body_count > 0 ? STR("text/event-stream") : STR("application/json")};
 	ret->count += p->family->headers(r, &ret->items[ret->count]);

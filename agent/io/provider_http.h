@@ -42,8 +42,13 @@ struct http_headers {
 	size_t count;
 	struct auth_headers auth;
 };
-int http_headers_make(struct http_provider *p, const struct auth_request *what,
-	const struct provider_request *r, struct http_headers *ret, struct error *err);
+/* The request without its headers: what is asked, and of what sort its body is. */
+struct auth_request http_auth_request(
+	const char *method, const struct url *url, const struct str *body, size_t body_count);
+/* `g` NULL: its key is all that proves it. */
+int http_headers_make(struct http_provider *p, const struct auth_grant *g,
+	const struct auth_request *what, const struct provider_request *r, struct http_headers *ret,
+	struct error *err);
 /* The base URL with more behind it, in `text`, which the URL borrows from. */
 int http_url(const struct http_provider *p, const char *path, struct buf *text, struct url *ret,
 	struct error *err);

@@ -11,6 +11,10 @@ enum {
 	KEY_ENV_MAX_BYTES = 256, /* ours */
 };
 
+/* Names AWS credentials where a spec names a key: they sign then. */
+#define AWS_KEY_ENV "AWS_SECRET_ACCESS_KEY"
+#define MANTLE      "https://bedrock-mantle." PROVIDER_REGION ".api.aws"
+
 static const struct preset {
 	const char *name, *family, *url, *key_env, *auth;
 } presets[] = {
@@ -19,8 +23,8 @@ static const struct preset {
 	{"anthropic",      "anthropic", "https://api.anthropic.com/v1",          "ANTHROPIC_API_KEY",
          "x-api-key"											    },
 	{"chatgpt",        "responses", "https://chatgpt.com/backend-api/codex", NULL,                 "chatgpt"},
-	{"bedrock",        "anthropic", NULL,                                    NULL,                 "sigv4"  },
-	{"bedrock-openai", "responses", NULL,                                    NULL,                 "sigv4"  },
+	{"bedrock",        "anthropic", MANTLE "/anthropic/v1",                  NULL,                 "sigv4"  },
+	{"bedrock-openai", "responses", MANTLE "/openai/v1",                     NULL,                 "sigv4"  },
 };
 
 const char *const provider_key_names[] = {
@@ -84,11 +88,43 @@ static const struct preset *preset_named(struct str name)
 	return NULL;
 }
 
+/* What stands where the pattern has its region: a label of a host. */
+static bool in_pattern(struct str text, const char *pattern, struct str *ret_region)
+{
+	struct str p = str_from(pattern);
+	ptrdiff_t at = str_find(p, STR(PROVIDER_REGION), 0);
+	struct str after, region;
+
+	if (at < 0)
+		return false;
+	after = (struct str){
+		p.p + at + strlen(PROVIDER_REGION), p.len - (size_t)at - strlen(PROVIDER_REGION)};
+	if (text.len <= (size_t)at + after.len ||
+		!str_starts(text, (struct str){p.p, (size_t)at}) || !str_ends(text, after))
+		return false;
+	region = (struct str){text.p + at, text.len - (size_t)at - after.len};
+	for (size_t i = 0; i < region.len; i++) {
+		if (!(region.p[i] >= 'a' && region.p[i] <= 'z') &&
+			!(region.p[i] >= '0' && region.p[i] <= '9') && region.p[i] != '-')
+			return false;
+	}
+	*ret_region = region;
+	return true;
+}
+
+bool provider_spec_region(struct str host, struct str *ret_region)
+{
+	return in_pattern(host, "bedrock-mantle." PROVIDER_REGION ".api.aws", ret_region) ||
+	       in_pattern(host, "bedrock-runtime." PROVIDER_REGION ".amazonaws.com", ret_region);
+}
+
 /* The one whose URL this is; NULL: it is the person's own. */
 static const struct preset *preset_at(struct str url)
 {
+	struct str region;
+
 	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
-		if (presets[i].url && str_is(url, presets[i].url))
+		if (str_is(url, presets[i].url) || in_pattern(url, presets[i].url, &region))
 			return &presets[i];
 	}
 	return NULL;
@@ -98,7 +134,7 @@ static const struct preset *preset_at(struct str url)
 static const struct preset *preset_of_family(struct str family)
 {
 	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
-		if (presets[i].url && str_is(family, presets[i].family))
+		if (str_is(family, presets[i].family))
 			return &presets[i];
 	}
 	return NULL;
@@ -170,7 +206,7 @@ static int check_key(const struct provider_spec *s, struct error *err)
 
 static int complete(struct provider_spec *s, const struct preset *p, struct error *err)
 {
-	bool custom = s->url.p != NULL;
+	bool custom = s->url.p != NULL, named = s->key_env.p != NULL;
 
 	if (!p && !s->family.p)
 		return error_set(err, &PROVIDER_INVALID_SPEC,
@@ -186,7 +222,9 @@ static int complete(struct provider_spec *s, const struct preset *p, struct erro
 		s->url = str_from(p->url);
 	if (p && !s->key_env.p)
 		s->key_env = str_from(p->key_env);
-	if (p && !str_is(str_from(p->auth), "bearer") && !str_is(str_from(p->auth), "x-api-key"))
+	if (str_is(s->key_env, AWS_KEY_ENV))
+		s->auth = STR("sigv4");
+	else if (p && !named)
 		s->auth = str_from(p->auth);
 	else if (!s->key_env.p)
 		s->auth = STR("none");

@@ -12,12 +12,18 @@
 struct provider_spec {
 	struct str name;
 	struct str family;
-	struct str url;     /* without '/' at its end; of a rehearsal: its path */
+	/* Without '/' at its end; of a rehearsal: its path. May hold PROVIDER_REGION once: the
+	 * region that the person's environment names belongs there. */
+	struct str url;
 	struct str key_env; /* absent: none */
 	struct str auth;    /* name of its authentication */
 };
+#define PROVIDER_REGION "REGION"
 /* What is left out comes from a preset. Borrows from `text`, or is static. */
 int provider_spec_read(struct str text, struct provider_spec *ret, struct error *err);
+
+/* Whether a host is Bedrock's at AWS, and of which region. */
+bool provider_spec_region(struct str host, struct str *ret_region);
 
 /* The presets whose key is well known, by number: the name and its variable; false at the end. They
  * are the providers of a daemon that nobody told any. */

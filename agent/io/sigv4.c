@@ -144,7 +144,7 @@ static int compare_parameters(const void *pa, const void *pb)
 static int put_query(struct buf *to, struct str query, struct error *err)
 {
 	_cleanup_(arena) struct arena a = {NULL, 0};
-	struct parameter list[SIGV4_PARAMETERS_MAX];
+	struct parameter list[SIGV4_PARAMETERS_MAX] = {{.name = {NULL, 0}}};
 	struct str one, name;
 	size_t count = 0;
 
@@ -156,8 +156,8 @@ static int put_query(struct buf *to, struct str query, struct error *err)
 				SIGV4_PARAMETERS_MAX);
 		name = STR("");
 		(void)str_next(&one, '=', &name);
-		list[count].name = escape_once(&a, name);
-		list[count++].value = escape_once(&a, one.p ? one : STR(""));
+		list[count++] = (struct parameter){
+			escape_once(&a, name), escape_once(&a, one.p ? one : STR(""))};
 	}
 	qsort(list, count, sizeof(*list), compare_parameters);
 	for (size_t i = 0; i < count; i++) {

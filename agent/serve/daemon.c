@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/io/aws_credentials.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/background.h"
 #include "agent/serve/live.h"
@@ -193,8 +194,8 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (own_store(d, err) < 0 || setup_keys(d, err) < 0 || setup_providers(d, err) < 0 ||
-		setup_helpers(d, err) < 0 || open_store(d, &recovery, err) < 0)
+	if (own_store(d, err) < 0 || setup_keys(d, err) < 0 || setup_helpers(d, err) < 0 ||
+		setup_providers(d, err) < 0 || open_store(d, &recovery, err) < 0)
 		return -1;
 	setup_tools(d);
 	if (open_socket(d, err) < 0)
@@ -240,6 +241,7 @@ static void release(struct daemon *d)
 	schedule_release(d);
 	models_release(&d->models);
 	providers_free(d->providers);
+	aws_free(d->aws);
 	fetch_free(d->fetch);
 	parks_release(&d->parks);
 	waiters_release(&d->waiters);

@@ -46,6 +46,7 @@ struct daemon {
 	int owner_fd; /* its lock, until it is open */
 	struct providers *providers;
 	struct fetch *fetch;
+	struct aws *aws;
 	struct provider_net net; /* what providers over HTTP share */
 	struct models models;
 	struct sandbox *sandbox;

@@ -55,6 +55,8 @@ static void put_providers(struct json_out *j, const struct providers *p)
 		json_put_str(j, "url", provider_url(one));
 		json_put_cstr(j, "transport", provider_family(one)->transport);
 		json_put_cstr(j, "auth", provider_auth_name(one));
+		if (provider_region(one).p)
+			json_put_str(j, "region", provider_region(one));
 		json_close(j, '}');
 	}
 	json_close(j, '}');

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/io/aws_credentials.h"
 #include "agent/io/provider_spec.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/daemon.h"
@@ -36,6 +37,7 @@ int setup_keys(struct daemon *d, struct error *err)
 		return -1;
 	path = xasprintf("%s/.agent/env", home);
 	d->secret_store = secret_store_new();
+	d->secrets = secret_set_new();
 	return secret_store_load_env(d->secret_store, path, err);
 }
 
@@ -60,8 +62,14 @@ static int open_net(struct daemon *d, struct error *err)
 
 	if (fetch_new(&options, &d->fetch, err) < 0)
 		return -1;
+	d->aws = aws_new(&(struct aws_options){.loop = d->loop,
+		.clock = d->clock,
+		.keys = d->secret_store,
+		.secrets = d->secrets,
+		.supervisor = d->supervisor});
 	d->net = (struct provider_net){.fetch = d->fetch,
 		.keys = d->secret_store,
+		.aws = d->aws,
 		.stall_ms = d->o->stall_seconds * 1000,
 		.connecting_max = d->o->max_connecting};
 	providers_connect(d->providers, &d->net);
@@ -77,7 +85,6 @@ static void withhold_keys(struct daemon *d)
 	while (provider_key_names[count])
 		count++;
 	drop = xcalloc(count + providers, sizeof(*drop));
-	d->secrets = secret_set_new();
 	for (size_t i = 0; i < count; i++) {
 		const struct secret *s = secret_store_get(d->secret_store, provider_key_names[i]);
 

@@ -83,7 +83,7 @@ static void signs_as_the_published_suite(void **state)
                  "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea"																		    },
 		{"get-header-value-order",           "GET",  "/",                        NULL,
                  "My-Header1:value4\nMy-Header1:value1\nMy-Header1:value3\nMy-Header1:"
-                 "value2",												  "host;my-header1;x-amz-date",
+			"value2",											   "host;my-header1;x-amz-date",
                  "08c7e5a9acfcfeb3ab6b2185e75ce8b1deb5e634ec47601a50643f830c755c01"																		    },
 		{"get-vanilla-with-session-token",   "GET",  "/",                        NULL,
                  "X-Amz-Security-Token:" SUITE_TOKEN,								       "host;x-amz-date;x-amz-security-token",
