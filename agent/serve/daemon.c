@@ -282,6 +282,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	struct daemon d = {.o = o, .clock = clock_system(), .owner_fd = -1};
 	int rc;
 
+	os_fd_limit_raise();
 	d.loop = loop_new();
 	d.live = table_new();
 	list_init(&d.sessions);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -83,6 +84,14 @@ size_t os_socket_path_max(void);
 int os_random(void *p, size_t len, struct error *err);
 /* The folder this program lies in, from /proc/self/exe. The caller frees. */
 int os_program_dir(char **ret_dir, struct error *err);
+/*
+ * Descriptors. A daemon with many peers raises its soft limit to the hard one, at most OS_FDS_MAX;
+ * its children get what it was started with (os_fd_limit_given), since programs that use select(2)
+ * rely on it. Before the first thread.
+ */
+enum { OS_FDS_MAX = 65536 }; /* ours: several for each of 4,096 turns and their peers */
+void os_fd_limit_raise(void);
+struct rlimit os_fd_limit_given(void);
 /* HOME when it is absolute, else the password entry's. The caller frees. */
 extern const struct error_kind OS_NO_HOME; /* no_home, unavailable */
 int os_home(char **ret_home, struct error *err);

@@ -37,7 +37,8 @@ struct launch {
 	size_t fd_count;
 	int above; /* the first number over every fds[].as */
 	bool new_session;
-	int failed; /* errno, or 0 */
+	struct rlimit files; /* as we were started with */
+	int failed;          /* errno, or 0 */
 	const char *step;
 };
 
@@ -115,7 +116,11 @@ IN_CHILD static int child_prepare(struct launch *x)
 		return child_failed(x, "leave our process group");
 	if (x->cwd && chdir(x->cwd) < 0)
 		return child_failed(x, "change to its folder");
-	return child_place_fds(x);
+	if (child_place_fds(x) < 0)
+		return -1;
+	if (setrlimit(RLIMIT_NOFILE, &x->files) < 0)
+		return child_failed(x, "limit the descriptors of");
+	return 0;
 }
 
 IN_CHILD static int child_main(void *arg)
@@ -181,6 +186,7 @@ static int launch(
 	x->env = spec->env ? spec->env : environ;
 	x->cwd = spec->cwd;
 	x->new_session = spec->new_session;
+	x->files = os_fd_limit_given();
 	if (run_child(x, s) == 0)
 		return 0;
 	errno = x->failed;

@@ -195,6 +195,25 @@ static void the_child_leads_a_group_or_a_session(void **state)
 	}
 }
 
+/* A daemon's limit of descriptors is its own. */
+static void the_child_has_the_limit_we_were_given(void **state)
+{
+	_cleanup_(mem) char *said = NULL;
+	struct rlimit before, low, now;
+
+	(void)state;
+	must(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	low = before;
+	low.rlim_cur = 200;
+	must(setrlimit(RLIMIT_NOFILE, &low) == 0);
+	os_fd_limit_raise();
+	must(getrlimit(RLIMIT_NOFILE, &now) == 0);
+	assert_true(now.rlim_cur > 200);
+	said = run_sh("ulimit -n");
+	assert_string_equal(said, "200\n");
+	must(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
 static void what_cannot_start_says_why(void **state)
 {
 	static const struct {
@@ -264,6 +283,7 @@ int main(void)
 		cmocka_unit_test(descriptors_can_trade_places),
 		cmocka_unit_test(folder_environment_and_arguments_are_as_told),
 		cmocka_unit_test(the_child_leads_a_group_or_a_session),
+		cmocka_unit_test(the_child_has_the_limit_we_were_given),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(a_bad_descriptor_is_told),
 		cmocka_unit_test(many_starts_leak_nothing),
