@@ -269,9 +269,13 @@ int store_call_verdicts(struct store_tx *tx, const struct store_park *park,
 
 	if (store_call_decided(tx, park->turn, p, err) < 0)
 		return -1;
-	if (!whole || now.requests == 0)
+	if (!whole)
 		return 0;
-	now.requests--;
+	if (now.requests > 0)
+		now.requests--;
+	/* should this daemon die before it goes on, the next one finds it due */
+	if (str_eq(p->call_id, park->call_id))
+		now.deadline_ms = park->parked_ms;
 	return set_parked(tx, &now, err);
 }
 

@@ -157,7 +157,7 @@ static int run_answer(struct store_tx *tx, struct request *r, struct error *err)
 	return c ? decide(tx, w, &round, c, err) : -1;
 }
 
-static void answer_now(struct request *r, const struct verdict_answer *answer, bool parked);
+static void answer_now(struct request *r, const struct verdict_answer *answer);
 
 static void parked_decided(struct request *r)
 {
@@ -166,7 +166,7 @@ static void parked_decided(struct request *r)
 	struct parked *p = parked_find(r->d, args->bot);
 
 	if (w.gone && r->session) { /* without one nobody hears it */
-		answer_now(r, &w.answer, false);
+		answer_now(r, &w.answer);
 		return;
 	}
 	if (p && (p->turn != args->turn || !w.whole))
@@ -179,34 +179,32 @@ static void parked_decided(struct request *r)
 		parked_resume(p);
 }
 
-static bool answer_parked(struct request *r, const struct verdict_answer *answer)
+static void answer_by_store(
+	struct request *r, const struct verdict_answer *answer, int64_t bot, int64_t now_ms)
 {
-	const struct answer_args *args = r->args;
-	struct parked *p = parked_find(r->d, args->bot);
-	struct parked_answer *w;
+	struct parked_answer *w = arena_alloc(&r->arena, sizeof(*w));
 
-	if (!p || p->turn != args->turn || p->kind != PARK_VERDICT)
-		return false;
-	w = arena_alloc(&r->arena, sizeof(*w));
-	*w = (struct parked_answer){.answer = *answer, .bot = p->bot, .now_ms = parked_now(p)};
+	*w = (struct parked_answer){.answer = *answer, .bot = bot, .now_ms = now_ms};
 	r->work = w;
 	op_write(r, run_answer, parked_decided);
-	return true;
 }
 
-/* To the live turn, or the parked one. */
-static void answer_now(struct request *r, const struct verdict_answer *answer, bool parked)
+/* To the live turn, or to the row of the parked one. What a turn that is just parking had heard is
+ * in its record already: an answer goes behind that. */
+static void answer_now(struct request *r, const struct verdict_answer *answer)
 {
 	const struct answer_args *args = r->args;
 	struct live_turn *t = live_find(r->d, args->bot);
+	struct parked *p = parked_find(r->d, args->bot);
 	struct error err = ERROR_INIT;
 
-	if (!t || t->info.id != args->turn) {
-		if (!parked || !answer_parked(r, answer))
-			op_read(r, run_missing, never);
-		return;
-	}
-	if (live_answer(t, args->call_id, answer, &err) < 0)
+	if (t && t->info.id == args->turn && t->state == TURN_PARKING && t->call_count > 0)
+		answer_by_store(r, answer, t->bot.id, live_gate_now(t, &t->calls[t->at]));
+	else if (p && p->turn == args->turn && p->kind == PARK_VERDICT)
+		answer_by_store(r, answer, p->bot, parked_now(p));
+	else if (!t || t->info.id != args->turn)
+		op_read(r, run_missing, never);
+	else if (live_answer(t, args->call_id, answer, &err) < 0)
 		request_fail(r, &err);
 	else
 		reply(r);
@@ -220,7 +218,7 @@ static void op_answer(struct request *r, const void *raw)
 	if (read_answer(raw, &answer, &err) < 0)
 		request_fail(r, &err);
 	else
-		answer_now(r, &answer, true);
+		answer_now(r, &answer);
 }
 
 /*

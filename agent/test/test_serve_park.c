@@ -236,6 +236,40 @@ static void an_answer_lets_a_parked_call_run(void **state)
 	served_close(&s);
 }
 
+static bool is_gated(struct served *s)
+{
+	const struct live_turn *t = live_find(&s->d, STR("b"));
+
+	return t && t->state == TURN_GATED;
+}
+
+/* The record that is being committed knows nothing of it: it goes behind that. */
+static void an_answer_while_the_turn_parks_is_not_lost(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *line = NULL;
+
+	(void)state;
+	served_open(&s, CALL DONE);
+	served_ask(&s, CREATE ",\"approval_hold_ms\":600000,\"gates\":[{\"tag\":\"g\",\"tools\":["
+			      "\"echo\"]}]}\n");
+	served_ask(&s, SUBMIT);
+	served_until(&s, is_gated);
+	served_hold_writer(&s);
+	live_park_verdict(live_find(&s.d, STR("b")));
+	line = xasprintf("{\"id\":7,\"op\":\"answer\",\"bot\":\"b\",\"turn\":1,\"call_id\":\"%s\","
+			 "\"request\":1,\"decision\":\"allow\"}\n",
+		live_find(&s.d, STR("b"))->calls[0].call_id.p);
+	served_send(&s, line);
+	served_for(&s, 20);
+	assert_int_equal(s.line_count, 0); /* not acknowledged before it is committed */
+	served_let_writer(&s);
+	answered(&s, "{\"id\":8,\"op\":\"stats\"}\n", "\"decision\":\"allow\"");
+	free(served_line(&s));
+	answered(&s, WAIT, "\"status\":\"completed\"");
+	served_close(&s);
+}
+
 static void a_denial_of_a_parked_call_goes_to_the_model(void **state)
 {
 	struct served s;
@@ -525,6 +559,7 @@ int main(void)
 		cmocka_unit_test(a_stop_while_a_turn_parks_ends_it),
 		cmocka_unit_test(a_stop_while_a_turn_comes_back_ends_it),
 		cmocka_unit_test(an_answer_lets_a_parked_call_run),
+		cmocka_unit_test(an_answer_while_the_turn_parks_is_not_lost),
 		cmocka_unit_test(a_denial_of_a_parked_call_goes_to_the_model),
 		cmocka_unit_test(the_first_of_two_gates_is_kept_and_the_turn_stays_parked),
 		cmocka_unit_test(a_gate_expires_while_its_turn_is_parked),

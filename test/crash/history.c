@@ -16,7 +16,10 @@ void history_wait_idle(struct client *c, int limit_ms)
 	for (;;) {
 		const struct json *stats = rig_call(c, "\"op\":\"stats\"");
 
-		if (rig_i64(stats, "active_turns") == 0 && rig_i64(stats, "queued_turns") == 0)
+		if (rig_i64(stats, "active_turns") == 0 && rig_i64(stats, "queued_turns") == 0 &&
+			rig_i64(stats, "waiting_turns") == 0 &&
+			rig_i64(stats, "paced_turns") == 0 &&
+			rig_i64(stats, "running_processes") == 0) /* in the background */
 			return;
 		rig_true(rig_now_ms() < until,
 			"queued turns do not start: %lld active, %lld queued",

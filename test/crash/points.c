@@ -4,9 +4,10 @@
  *	crash_points log|sync|start|say [--bin DIR]
  *
  * One scene is played over and over: a bot is made, a turn asks to leave its sandbox twice, is
- * denied once and allowed once, runs a confined command and writes a file, while a second turn is
- * queued; both end and the daemon is told to go. strace counts the calls of a first playing; then
- * the daemon is killed on entering the nth of them, for each n that matters:
+ * denied once and allowed once, parked both times, runs a confined command and writes a file, waits
+ * parked for a command in the background, while a second turn is queued; both end and the daemon is
+ *told to go. strace counts the calls of a first playing; then the daemon is killed on entering the
+ *nth of them, for each n that matters:
  *
  *	log    writes to the write-ahead log and the store: the first, a middle and the last of
  *	       each commit, the last being the one that commits
@@ -53,6 +54,9 @@ static const char script[] =
 	"\"command\":\"echo \\\"$AGENT_BOT $AGENT_TURN 3\\\" >> ledger\"}},"
 	"{\"tool\":\"write\",\"arguments\":{\"path\":\"made.txt\",\"content\":\"all of "
 	"it\\n\"}}]}\n"
+	"{\"when\":{\"prompt_has\":\"first\"},\"calls\":[{\"tool\":\"shell\",\"arguments\":{"
+	"\"command\":\"sleep 0.1; echo behind\",\"background\":true}},{\"tool\":\"wait\","
+	"\"arguments\":{\"handles\":[\"proc:1\"]}}]}\n"
 	"{\"when\":{\"prompt_has\":\"first\"},\"say\":\"one is done\"}\n"
 	"{\"when\":{\"prompt_has\":\"second\"},\"calls\":[{\"tool\":\"echo\",\"arguments\":{"
 	"\"text\":\"x\"}}]}\n"
@@ -181,7 +185,8 @@ static void open_scene(struct scene *s)
 
 static const char create[] =
 	"\"op\":\"create\",\"bot\":\"ada\",\"model\":\"drill/x\",\"instructions\":\"\",\"tools\":["
-	"\"shell\",\"write\",\"echo\"],\"sandbox\":\"workspace-write\",\"gates\":[{\"tag\":"
+	"\"shell\",\"write\",\"echo\",\"wait\"],\"approval_hold_ms\":0,\"sandbox\":\"workspace-"
+	"write\",\"gates\":[{\"tag\":"
 	"\"person\",\"tools\":[\"shell\",\"write\"],\"expire_ms\":null}],\"workspace\":\"%s\"";
 
 static void play(struct scene *s)
@@ -305,6 +310,44 @@ static void check_workspace(const struct scene *s)
 		"made.txt is there and no write has started");
 }
 
+/* A turn that was parked for a verdict waits for it in the next daemon too. */
+static bool judge_pending(struct client *c)
+{
+	const struct json *list = json_get(rig_call(c, "\"op\":\"approvals\""), "approvals");
+	const struct json *one = list->child;
+	struct str why;
+
+	if (!one)
+		return false;
+	why = json_str(json_get(json_get(one, "escalation"), "justification"));
+	(void)rig_ask(c, /* it may be judged by the scene's answer by now */
+		"\"op\":\"answer\",\"bot\":\"ada\",\"turn\":%lld,\"call_id\":\"%s\",\"request\":%"
+		"lld,"
+		"\"by\":\"tester\",\"decision\":\"%s\"",
+		(long long)rig_i64(one, "turn"), json_str(json_get(one, "call_id")).p,
+		(long long)rig_i64(one, "request"), str_is(why, "to be denied") ? "deny" : "allow");
+	return true;
+}
+
+static bool is_idle(struct client *c)
+{
+	const struct json *stats = rig_call(c, "\"op\":\"stats\"");
+
+	return rig_i64(stats, "active_turns") == 0 && rig_i64(stats, "queued_turns") == 0 &&
+	       rig_i64(stats, "waiting_turns") == 0;
+}
+
+static void judge_all(struct client *c)
+{
+	int64_t until = rig_now_ms() + SETTLE_MS;
+
+	while (!is_idle(c)) {
+		if (!judge_pending(c))
+			rig_pause(5);
+		rig_true(rig_now_ms() < until, "turns do not end");
+	}
+}
+
 static void check_store(struct client *c, struct scene *s)
 {
 	_cleanup_(mem) char *ledger = xasprintf("%s/ledger", workspace);
@@ -312,7 +355,7 @@ static void check_store(struct client *c, struct scene *s)
 	struct turn *first;
 	struct follower f;
 
-	history_wait_idle(c, SETTLE_MS);
+	judge_all(c);
 	follower_start(&f, rig_connect(&rig), &s->seen, "*", 0);
 	f.event = turns_event;
 	f.arg = &s->turns;

@@ -63,7 +63,12 @@ static const char script[] =
 	"\"echo \\\"$AGENT_BOT $AGENT_TURN 6\\\" >> ledger; exit 3\"}},"
 	"{\"tool\":\"shell\",\"arguments\":{\"command\":"
 	"\"echo \\\"$AGENT_BOT $AGENT_TURN 7\\\" >> ledger\"}}]}\n"
-	"{\"say\":\"and then the stream\",\"cut\":true}\n" /* the turn fails */
+	"{\"say\":\"and then the stream\",\"cut\":true}\n"            /* the turn fails */
+	"{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":" /* goes on behind its result
+								       */
+	"\"setsid sleep 60 & exec sleep 0.05\",\"background\":true}},"
+	"{\"tool\":\"wait\",\"arguments\":{\"handles\":[\"proc:1\",\"turn:bot-0.0/1\"],"
+	"\"timeout_ms\":40}}]}\n"
 	"{\"say\":\"just a word\"}\n";
 
 struct bot {
@@ -77,7 +82,7 @@ struct bot {
 enum outcome { ASKED, TAKEN, REFUSED };
 struct submission {
 	char *bot, *request_id;
-	bool queue; /* delivery */
+	bool queue, steer; /* delivery; neither: reject */
 	enum outcome outcome;
 	int64_t turn, round;
 };
@@ -153,23 +158,31 @@ static struct submission *new_submission(const struct bot *b)
 		.request_id = xasprintf("r%zu", storm.sub_count),
 		.queue = dice(&storm.dice, 0, 9) > 0,
 		.round = storm.round};
+	s->steer = s->queue && dice(&storm.dice, 0, 3) == 0;
 	storm.sub_count++;
 	return s;
 }
 
+/* Every `echo` of such a bot parks its turn until the gate expires. */
+static const char gated[] = ",\"approval_hold_ms\":0,\"gates\":[{\"tag\":\"nobody\",\"tools\":["
+			    "\"echo\"],\"expire_ms\":30}]";
+
 static char *create_body(const struct bot *b, size_t slot)
 {
 	return xasprintf("\"op\":\"create\",\"bot\":\"%s\",\"model\":\"drill/x\",\"instructions\":"
-			 "\"storm\",\"tools\":[\"shell\",\"echo\"],\"workspace\":\"%s\"%s",
+			 "\"storm\",\"tools\":[\"shell\",\"echo\",\"wait\"],\"workspace\":\"%s\"%s",
 		b->name, workspace_of(slot),
-		b->sandboxed ? ",\"sandbox\":\"workspace-write\"" : "");
+		b->sandboxed ? ",\"sandbox\":\"workspace-write\"" : gated);
 }
 
 static char *submit_body(const struct submission *s, const char *prompt)
 {
 	return xasprintf("\"op\":\"submit\",\"bot\":\"%s\",\"request_id\":\"%s\",\"prompt\":\"%s "
 			 "%s\",\"delivery\":\"%s\"",
-		s->bot, s->request_id, prompt, s->request_id, s->queue ? "queue" : "reject");
+		s->bot, s->request_id, prompt, s->request_id,
+		s->steer   ? "steer"
+		: s->queue ? "queue"
+			   : "reject");
 }
 
 static void ask(struct sender *s, struct asked what, char *body)
@@ -439,8 +452,8 @@ static void check_end(const struct turn *t)
 		rig_true(strcmp(t->error, "provider_stream_failed") == 0,
 			"turn %lld failed with %s", (long long)t->id, t->error);
 	else
-		rig_true(strcmp(t->status, "completed") == 0, "turn %lld ended as %s",
-			(long long)t->id, t->status);
+		rig_true(strcmp(t->status, "completed") == 0 || strcmp(t->status, "steered") == 0,
+			"turn %lld ended as %s", (long long)t->id, t->status);
 }
 
 /* What had begun by this cursor, before the daemon died, is over, and says why. */
@@ -451,7 +464,8 @@ static void check_recovered(int64_t cursor)
 
 		if (!t)
 			continue;
-		rig_true(!t->accepted || t->accepted_at > cursor || t->finished,
+		rig_true(!t->accepted || t->accepted_at > cursor || t->finished || t->parked ||
+				 t->resumed_at > cursor,
 			"turn %lld began before the kill and is not over", (long long)i);
 		if (t->finished)
 			check_end(t);
@@ -739,13 +753,15 @@ int main(int argc, char **argv)
 	(void)printf(
 		"%llu kills under load, %lld while starting (seed %llu): %lld events, %lld turns "
 		"(%lld interrupted), %lld calls started (%lld of unknown outcome, %lld "
-		"cancelled), %lld duplicates, slowest start %lld ms, followers cut %lld%s\n",
+		"cancelled), %lld parks, %lld duplicates, slowest start %lld ms, followers cut "
+		"%lld%s\n",
 		(unsigned long long)rounds, (long long)storm.start_kills, (unsigned long long)seed,
 		(long long)storm.verified, (long long)storm.turns.finished,
 		(long long)storm.turns.interrupted, (long long)storm.turns.started,
 		(long long)storm.turns.unknown, (long long)storm.turns.cancelled,
-		(long long)storm.duplicates, (long long)storm.slowest_start_ms,
-		(long long)storm.cut_followers, storm.have_sqlite ? "" : "; no sqlite3 here");
+		(long long)storm.turns.parks, (long long)storm.duplicates,
+		(long long)storm.slowest_start_ms, (long long)storm.cut_followers,
+		storm.have_sqlite ? "" : "; no sqlite3 here");
 	release();
 	return 0;
 }

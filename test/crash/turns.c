@@ -167,7 +167,8 @@ static void on_finished(struct turns *t, struct turn *row, const struct json *da
 	row->finished = true;
 	copy_text(row->status, sizeof(row->status), json_str(json_get(data, "status")));
 	copy_text(row->error, sizeof(row->error), json_str(json_get(data, "error")));
-	rig_true(row->accepted || strcmp(row->error, "cancelled") == 0,
+	rig_true(row->accepted || strcmp(row->error, "cancelled") == 0 ||
+			 strcmp(row->status, "steered") == 0,
 		"turn %lld never began and ended as %s/%s", (long long)row->id, row->status,
 		row->error);
 	for (size_t i = 0; i < row->call_count; i++)
@@ -184,6 +185,22 @@ static void on_work(struct turns *t, struct turn *row, const struct json *data)
 	(void)data;
 }
 
+static void on_parked(struct turns *t, struct turn *row, const struct json *data)
+{
+	(void)data;
+	rig_true(!row->parked, "turn %lld parked twice", (long long)row->id);
+	row->parked = true;
+	t->parks++;
+}
+
+static void on_resumed(struct turns *t, struct turn *row, const struct json *data)
+{
+	(void)t;
+	(void)data;
+	rig_true(row->parked, "turn %lld came back and was not parked", (long long)row->id);
+	row->parked = false;
+}
+
 void turns_event(void *arg, const struct json *line)
 {
 	static const struct {
@@ -198,6 +215,10 @@ void turns_event(void *arg, const struct json *line)
 		{"approval_requested", true,  on_work     },
 		{"tool_started",       true,  on_started  },
 		{"tool_completed",     true,  on_completed},
+		{"turn_waiting",       true,  on_parked   },
+		{"turn_paced",         true,  on_parked   },
+		{"turn_resumed",       true,  on_resumed  },
+		{"steered",            true,  on_work     },
 		{"turn_finished",      false, on_finished },
 	};
 	struct turns *t = arg;
@@ -219,6 +240,8 @@ void turns_event(void *arg, const struct json *line)
 		rows[i].take(t, row, json_get(line, "data"));
 		if (rows[i].take == on_accepted)
 			row->accepted_at = rig_i64(line, "cursor");
+		if (rows[i].take == on_resumed)
+			row->resumed_at = rig_i64(line, "cursor");
 		return;
 	}
 	rig_broken("an event of kind " STR_FMT, STR_ARG(kind));
@@ -232,6 +255,7 @@ static void take_entry(struct turns *t, struct str entry)
 	struct str rest = entry, bot, turn, mark;
 	uint64_t id, number;
 	struct turn *row;
+	size_t marked = 0;
 
 	rig_true(str_next(&rest, ' ', &bot) && str_next(&rest, ' ', &turn) &&
 			 str_next(&rest, ' ', &mark) &&
@@ -246,13 +270,15 @@ static void take_entry(struct turns *t, struct str entry)
 
 		if (c->mark != (int64_t)number)
 			continue;
-		rig_true(++c->lines == 1,
-			"'" STR_FMT "' stands in the ledger twice: call %s ran twice",
-			STR_ARG(entry), c->id);
+		marked++;
+		if (c->lines > 0)
+			continue; /* a turn that a steer keeps going makes a call of that mark again
+				   */
+		c->lines = 1;
 		return;
 	}
-	rig_broken(
-		"'" STR_FMT "' stands in the ledger, but no such call has started", STR_ARG(entry));
+	rig_broken("'" STR_FMT "' stands in the ledger once more than the %zu calls that started",
+		STR_ARG(entry), marked);
 }
 
 void turns_read_ledger(struct turns *t, const char *path, int64_t *offset)

@@ -19,8 +19,8 @@ struct call {
 struct turn {
 	int64_t id; /* 0: not seen */
 	char *bot;
-	bool queued, accepted, finished;
-	int64_t accepted_at; /* cursor */
+	bool queued, accepted, parked, finished;
+	int64_t accepted_at, resumed_at; /* cursors */
 	char status[16], error[32];
 	struct call *calls;
 	size_t call_count, call_cap;
@@ -28,7 +28,7 @@ struct turn {
 struct turns {
 	struct turn *rows; /* by id */
 	int64_t cap, last;
-	int64_t finished, interrupted, started, completed, unknown, cancelled; /* so far */
+	int64_t finished, interrupted, started, completed, unknown, cancelled, parks; /* so far */
 };
 void turns_release(struct turns *t);
 /* A durable event; arg is the turns. Broken when it cannot follow what came before. */
