@@ -18,6 +18,7 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_approvals,
 	&cmd_answer,
 	&cmd_rehearse,
+	&cmd_login_chatgpt,
 	&cmd_start,
 	&cmd_models,
 	&cmd_stats,

@@ -26,6 +26,7 @@ extern const struct cli_command cmd_wait;
 extern const struct cli_command cmd_approvals;
 extern const struct cli_command cmd_answer;
 extern const struct cli_command cmd_rehearse;
+extern const struct cli_command cmd_login_chatgpt;
 extern const struct cli_command cmd_start;
 extern const struct cli_command cmd_models;
 extern const struct cli_command cmd_stats;

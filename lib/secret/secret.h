@@ -16,6 +16,9 @@ struct secret; /* one value with its name; wiped when freed */
 /* One that comes from elsewhere than a store. The caller frees it. */
 struct secret *secret_new(struct str name, struct str value);
 void secret_free(struct secret *s); /* NULL does nothing */
+/* A buffer that held one is wiped before its memory goes: _cleanup_(secret_buf). What it left
+ * behind when it grew is not: reserve first. */
+void secret_buf_cleanup(struct buf *b);
 
 extern const struct error_kind SECRET_ENV_PERMISSIONS; /* env_file_permissions */
 extern const struct error_kind SECRET_ENV_INVALID; /* env_file_invalid: the line, not the value */

@@ -56,6 +56,13 @@ void secret_free(struct secret *s)
 		wipe_free(s, s->size);
 }
 
+void secret_buf_cleanup(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_release(b);
+}
+
 static void free_all(struct secret *s)
 {
 	while (s) {
