@@ -235,7 +235,7 @@ static void on_accepted(void *arg, int fd)
 	n->stream = loop_stream_new(c->o.loop, fd, -1, &callbacks, n);
 	n->timer = loop_timer_new(c->o.loop, on_late, n);
 	n->reader = http_reader_new(HTTP_REQUESTS);
-	loop_timer_set(n->timer, REQUEST_MS);
+	loop_timer_set(n->timer, c->o.request_ms > 0 ? c->o.request_ms : REQUEST_MS);
 	list_add_tail(&c->conns, &n->node);
 	c->count++;
 }
@@ -256,7 +256,7 @@ static int listen_on(uint16_t port, int *ret_fd, uint16_t *ret_port, struct erro
 	/* Connections of an earlier sign-in, over but not forgotten, must not be in the way. */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 		bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 ||
-		listen(fd, CONNS_MAX) < 0 || getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+		listen(fd, OS_BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&at, &len) < 0)
 		return error_sys(err, "listen on 127.0.0.1 port %d", (int)port);
 	*ret_port = ntohs(at.sin_port);
 	*ret_fd = fd_take(&fd);

@@ -25,8 +25,9 @@ struct callback_answer {
 };
 struct callback_options {
 	struct loop *loop;
-	uint16_t port;     /* 0: a free one */
-	const char *state; /* lives as long as the callback */
+	uint16_t port;      /* 0: a free one */
+	const char *state;  /* lives as long as the callback */
+	int64_t request_ms; /* for a connection's request; 0: ten seconds */
 	/* The browser waits for callback_finish. */
 	void (*arrived)(void *arg, const struct callback_answer *a);
 	void *arg;
