@@ -19,6 +19,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_writes,
 	attest_agent_gates,
 	attest_agent_secrets,
+	attest_agent_login,
 	attest_agent_providers,
 	attest_agent_pictures,
 	attest_agent_leaks,

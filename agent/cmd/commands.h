@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 21 };
+enum { AGENT_COMMANDS = 22 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 

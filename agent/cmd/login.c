@@ -150,7 +150,9 @@ static int exchange(struct login *l, struct str code, struct error *err)
 	oauth_put_code_form(&form, &ask, code);
 	if (form.full)
 		return error_set(err, &OAUTH_INVALID, "the code is too long");
-	return token_call_start(l->fetch, l->issuer, &form, on_answer, l, &l->call, err);
+	return token_call_start(
+		&(struct token_request){l->fetch, clock_system(), l->issuer, &form, on_answer, l},
+		&l->call, err);
 }
 
 static void on_callback(void *arg, const struct callback_answer *a)

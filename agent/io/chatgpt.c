@@ -17,7 +17,7 @@ enum {
 	FORM_MAX_BYTES = 64 * 1024,
 };
 
-const struct error_kind CHATGPT_ENDED = {"chatgpt_sign_in_ended", ERROR_CLASS_UNAVAILABLE};
+const struct error_kind CHATGPT_ENDED = {"chatgpt_sign_in_ended", ERROR_CLASS_DENIED};
 
 struct chatgpt {
 	struct loop *loop;
@@ -28,6 +28,7 @@ struct chatgpt {
 	struct tokens tokens; /* access NULL: there are none, and `missing` says why */
 	struct error missing;
 	uint64_t number; /* of the tokens; the next ones' is one more */
+	uint64_t given;  /* number of those that the newest renewal brought; 0: none */
 	bool looked;
 	struct stat seen; /* the file as it was read or written last */
 	bool unsaved;     /* the file could not be written: it holds the tokens before these */
@@ -45,8 +46,9 @@ struct chatgpt_ask {
 	struct list node;
 	struct chatgpt *c;
 	uint64_t refused;
+	bool waited; /* for a renewal */
 	int looks;
-	void (*ready)(void *arg, const struct chatgpt_grant *g, const struct error *err);
+	auth_on_grant ready;
 	void *arg;
 };
 
@@ -114,6 +116,8 @@ void chatgpt_look(struct chatgpt *c)
 	struct error err = ERROR_INIT;
 	struct stat now = {.st_ino = 0};
 
+	if (!c)
+		return;
 	if (lstat(c->path, &now) < 0)
 		now = (struct stat){.st_ino = 0}; /* reading it says why */
 	if (c->looked && same_file(&now, &c->seen))
@@ -151,8 +155,8 @@ static void step_soon(struct chatgpt *c)
 static void tell(struct chatgpt_ask *a, const struct error *err)
 {
 	struct chatgpt *c = a->c;
-	struct chatgpt_grant g = {c->tokens.access, str_from(c->tokens.account), c->number};
-	void (*ready)(void *arg, const struct chatgpt_grant *g, const struct error *err) = a->ready;
+	struct auth_grant g = {c->tokens.access, c->tokens.account, c->number};
+	auth_on_grant ready = a->ready;
 	void *arg = a->arg;
 
 	list_remove(&a->node);
@@ -197,7 +201,9 @@ static int renew(struct chatgpt *c, struct error *err)
 	must(buf_reserve(&form, FORM_MAX_BYTES) == 0);
 	oauth_put_refresh_form(&form, secret_expose(c->tokens.refresh));
 	must(!form.full);
-	if (token_call_start(c->fetch, c->tokens.issuer, &form, on_answer, c, &c->call, err) < 0)
+	if (token_call_start(&(struct token_request){c->fetch, c->clock, c->tokens.issuer, &form,
+				     on_answer, c},
+		    &c->call, err) < 0)
 		return -1;
 	tokens_copy(&c->renewing, &c->tokens);
 	log_event(LOG_INFO, "chatgpt.renew", LOG_I64("left_s", left_s(c)));
@@ -216,10 +222,12 @@ static void serve(struct chatgpt *c, struct chatgpt_ask *a)
 	} else if (!c->tokens.access) {
 		err = c->missing;
 		tell(a, &err);
-	} else if (is_usable(c, a) && is_fresh(c)) {
-		tell(a, NULL);
+	} else if ((is_usable(c, a) && is_fresh(c)) || (a->waited && c->given == c->number)) {
+		tell(a, NULL); /* just given: over by this machine's clock, perhaps not by theirs */
 	} else if (renew(c, &err) < 0) {
 		tell(a, is_usable(c, a) ? NULL : &err);
+	} else {
+		a->waited = true;
 	}
 }
 
@@ -268,6 +276,7 @@ static void take_answer(struct chatgpt *c, const struct oauth_answer *answer)
 	chatgpt_look(c);
 	if (c->tokens.access && tokens_same(&c->tokens, &c->renewing)) {
 		adopt(c, &t);
+		c->given = c->number;
 		save(c);
 		return;
 	}
@@ -328,8 +337,7 @@ static void on_answer(void *arg, const struct oauth_answer *answer, const struct
 /*
  * Outside.
  */
-struct chatgpt_ask *chatgpt_ask(struct chatgpt *c, uint64_t refused,
-	void (*ready)(void *arg, const struct chatgpt_grant *g, const struct error *err), void *arg)
+struct chatgpt_ask *chatgpt_ask(struct chatgpt *c, uint64_t refused, auth_on_grant ready, void *arg)
 {
 	struct chatgpt_ask *a = xcalloc(1, sizeof(*a));
 

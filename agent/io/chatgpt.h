@@ -13,14 +13,14 @@
  */
 #include <stdint.h>
 
+#include "agent/io/provider_auth.h"
 #include "clock/clock.h"
 #include "error/error.h"
 #include "fetch/fetch.h"
 #include "loop/loop.h"
 #include "secret/secret.h"
 
-extern const struct error_kind
-	CHATGPT_ENDED; /* chatgpt_sign_in_ended, unavailable: sign in again */
+extern const struct error_kind CHATGPT_ENDED; /* chatgpt_sign_in_ended, denied: sign in again */
 
 struct chatgpt;
 struct chatgpt_options {
@@ -31,22 +31,17 @@ struct chatgpt_options {
 	const char *path; /* of chatgpt.json; copied */
 };
 struct chatgpt *chatgpt_new(const struct chatgpt_options *o);
-void chatgpt_free(struct chatgpt *c); /* asks are dropped; NULL does nothing */
-/* Learns what is in the file now, so that it is redacted. One stat(2) when nothing has changed. */
+void chatgpt_free(struct chatgpt *c); /* not in a ready(); asks are dropped; NULL does nothing */
+/* Learns what is in the file now, so that it is redacted. One stat(2) when nothing has changed.
+ * NULL does nothing. */
 void chatgpt_look(struct chatgpt *c);
 
-struct chatgpt_grant {
-	const struct secret *access;
-	struct str account; /* absent: the tokens name none */
-	uint64_t number;    /* of these tokens; never 0 */
-};
+/* The grant's key is the access token, `more` the account as a C string, or NULL. err:
+ * TOKENS_MISSING and its like, CHATGPT_ENDED, or TOKEN_CALL_UNAVAILABLE, the one that may do later.
+ * Tokens of the number `refused` are renewed, unless others are there already. */
 struct chatgpt_ask;
-/* ready() once, never inside: a grant, which dies with the call, or err: TOKENS_MISSING and its
- * like, CHATGPT_ENDED, TOKEN_CALL_UNAVAILABLE. `refused`: the number of tokens that a provider
- * answered with 401, which are renewed unless others are there already; 0: none. */
-struct chatgpt_ask *chatgpt_ask(struct chatgpt *c, uint64_t refused,
-	void (*ready)(void *arg, const struct chatgpt_grant *g, const struct error *err),
-	void *arg);
+struct chatgpt_ask *chatgpt_ask(
+	struct chatgpt *c, uint64_t refused, auth_on_grant ready, void *arg);
 /* No ready() afterwards. After it the ask frees itself. NULL does nothing. */
 void chatgpt_cancel(struct chatgpt_ask *a);
 

@@ -311,6 +311,7 @@ static void on_head(void *arg, const struct http_head *h)
 		expected_sse(c, type.p ? type : STR("of no type"));
 		return;
 	}
+	turn_state_learn(c->p->turn_states, c->r, h);
 	c->state = CALL_STREAM;
 	c->word_ms = clock_mono_ms(clock_system());
 	gather_init(&c->gather, c->p->family->model);
@@ -407,7 +408,9 @@ static void on_grant(void *arg, const struct auth_grant *g, const struct error *
 
 	c->ask = NULL;
 	if (err) {
-		fail(c, err, PROVIDER_RETRY_NEVER);
+		fail(c, err,
+			error_is(err, c->p->auth->later) ? PROVIDER_RETRY_BACKOFF
+							 : PROVIDER_RETRY_NEVER);
 		return;
 	}
 	c->granted = g->number;

@@ -112,10 +112,12 @@ struct secret;
 struct secret_store;
 struct provider_auth;
 struct aws;
+struct chatgpt;
 struct provider_net {
 	struct fetch *fetch;
 	struct secret_store *keys;
 	struct aws *aws;        /* credentials of AWS; NULL: no provider uses them */
+	struct chatgpt *chatgpt; /* the ChatGPT sign-in; set before the first call */
 	int64_t stall_ms;       /* without a word of the reply; 0: 120 s */
 	int64_t connecting_max; /* requests that wait for a reply's head; 0: no limit */
 	int64_t connecting;     /* … now */

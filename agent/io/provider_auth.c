@@ -64,6 +64,7 @@ static const struct provider_auth *const all[] = {
 	&auth_bearer,
 	&auth_x_api_key,
 	&auth_sigv4,
+	&auth_chatgpt,
 };
 
 const struct provider_auth *provider_auth_find(struct str name)

@@ -59,12 +59,15 @@ struct provider_auth {
 	void (*cancel)(void *ask); /* told() does not come afterwards */
 	/* Whether this status says that it was not taken, and an ask may bring something else. */
 	bool (*again)(struct provider_net *net, int status, uint64_t number);
+	/* An ask that fails with this kind may do later. NULL: none. */
+	const struct error_kind *later;
 };
 
 extern const struct provider_auth auth_none;
 extern const struct provider_auth auth_bearer;
 extern const struct provider_auth auth_x_api_key;
-extern const struct provider_auth auth_sigv4; /* auth_sigv4.c */
+extern const struct provider_auth auth_sigv4;   /* auth_sigv4.c */
+extern const struct provider_auth auth_chatgpt; /* auth_chatgpt.c */
 /* NULL: none of that name. */
 const struct provider_auth *provider_auth_find(struct str name);
 

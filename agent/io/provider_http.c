@@ -67,6 +67,7 @@ static int open_as(const struct http_family *f, const struct provider_setup *s, 
 	p->auth = s->auth;
 	p->key = s->key;
 	p->pace = pace_new();
+	p->turn_states = p->auth == &auth_chatgpt ? turn_states_new() : NULL;
 	list_init(&p->calls);
 	*ret_state = p;
 	return 0;
@@ -94,6 +95,7 @@ static void http_close(void *state)
 	http_calls_end(p);
 	must(list_empty(&p->calls));
 	pace_free(p->pace);
+	turn_states_free(p->turn_states);
 	free(p->base);
 	free(p);
 }
@@ -132,6 +134,7 @@ int http_headers_make(struct http_provider *p, const struct auth_grant *g,
 	struct error *err)
 {
 	const struct auth_grant key = {.key = p->key};
+	struct str state = turn_state_get(p->turn_states, r);
 
 	*ret = (struct http_headers){.count = 0};
 	if (p->auth->sign(g ? g : &key, what, &ret->auth, err) < 0) {
@@ -144,6 +147,8 @@ int http_headers_make(struct http_provider *p, const struct auth_grant *g,
 	ret->items[ret->count++] = (struct http_header){STR("accept"),
 		what->body_count > 0 ? STR("text/event-stream") : STR("application/json")};
 	ret->count += p->family->headers(r, &ret->items[ret->count]);
+	if (state.p)
+		ret->items[ret->count++] = (struct http_header){STR(TURN_STATE_HEADER), state};
 	for (size_t i = 0; i < ret->auth.count; i++)
 		ret->items[ret->count++] = ret->auth.items[i];
 	return 0;

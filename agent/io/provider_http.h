@@ -9,6 +9,7 @@
 #include "agent/io/pace.h"
 #include "agent/io/provider.h"
 #include "agent/io/provider_auth.h"
+#include "agent/io/turn_state.h"
 #include "fetch/fetch.h"
 #include "model/model.h"
 #include "url/url.h"
@@ -33,12 +34,13 @@ struct http_provider {
 	const struct provider_auth *auth;
 	const struct secret *key;
 	struct pace *pace;
+	struct turn_states *turn_states; /* of the ChatGPT backend; NULL: another */
 	struct list calls;
 };
 
 /* The headers of a request: content type, the family's, the credential. */
 struct http_headers {
-	struct http_header items[AUTH_HEADERS_MAX + HTTP_OWN_HEADERS + 2];
+	struct http_header items[AUTH_HEADERS_MAX + HTTP_OWN_HEADERS + 3];
 	size_t count;
 	struct auth_headers auth;
 };

@@ -194,9 +194,15 @@ static int check_url(const struct provider_spec *s, struct error *err)
 	return 0;
 }
 
+/* In place of a variable: the ChatGPT sign-in, for a URL of the person's own. */
+static bool names_sign_in(struct str key)
+{
+	return str_is(key, "@chatgpt");
+}
+
 static int check_key(const struct provider_spec *s, struct error *err)
 {
-	if (!s->key_env.p || is_variable(s->key_env))
+	if (!s->key_env.p || is_variable(s->key_env) || names_sign_in(s->key_env))
 		return 0;
 	return error_set(err, &PROVIDER_INVALID_SPEC,
 		"'" STR_FMT
@@ -222,7 +228,9 @@ static int complete(struct provider_spec *s, const struct preset *p, struct erro
 		s->url = str_from(p->url);
 	if (p && !s->key_env.p)
 		s->key_env = str_from(p->key_env);
-	if (str_is(s->key_env, AWS_KEY_ENV))
+	if (names_sign_in(s->key_env))
+		s->auth = STR("chatgpt");
+	else if (str_is(s->key_env, AWS_KEY_ENV))
 		s->auth = STR("sigv4");
 	else if (p && !named)
 		s->auth = str_from(p->auth);
@@ -230,6 +238,25 @@ static int complete(struct provider_spec *s, const struct preset *p, struct erro
 		s->auth = STR("none");
 	else
 		s->auth = str_is(s->family, "anthropic") ? STR("x-api-key") : STR("bearer");
+	return 0;
+}
+
+/* Its tokens are a person's, not one program's: they go nowhere in the clear. */
+static int check_sign_in(const struct provider_spec *s, struct error *err)
+{
+	struct url u;
+
+	if (!str_is(s->family, "responses"))
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT "': the ChatGPT sign-in is for the family responses",
+			STR_ARG(s->name));
+	if (url_parse(s->url, &u, err) < 0)
+		return -1;
+	if (u.scheme != URL_HTTPS && !url_is_loopback(&u.at))
+		return error_set(err, &PROVIDER_INVALID_SPEC,
+			"'" STR_FMT
+			"': the ChatGPT sign-in needs https://, or a URL of this machine",
+			STR_ARG(s->name));
 	return 0;
 }
 
@@ -249,6 +276,8 @@ int provider_spec_read(struct str text, struct provider_spec *ret, struct error 
 	if (check_key(&s, err) < 0 || complete(&s, preset_for(&s), err) < 0)
 		return -1;
 	if (s.url.p && check_url(&s, err) < 0)
+		return -1;
+	if (str_is(s.auth, "chatgpt") && check_sign_in(&s, err) < 0)
 		return -1;
 	*ret = s;
 	return 0;

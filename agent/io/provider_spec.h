@@ -4,7 +4,8 @@
  * Provider specs: NAME[=FAMILY[,BASE_URL[,KEY_ENV]]], and the presets (agent spec 8.1). Pure.
  *
  * A key variable is read only when it is named, or implied by a preset's own URL: a URL of the
- * person's own gets no credential unless one is named for it.
+ * person's own gets no credential unless one is named for it. `@chatgpt` in place of a variable
+ * names the ChatGPT sign-in.
  */
 #include "error/error.h"
 #include "text/text.h"

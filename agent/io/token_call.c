@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "clock/clock.h"
 #include "mem/mem.h"
 #include "secret/secret.h"
 #include "url/url.h"
@@ -15,6 +14,7 @@ const struct error_kind TOKEN_CALL_UNAVAILABLE = {"signin_unavailable", ERROR_CL
 
 struct token_call {
 	struct fetch_call *fetch;
+	const struct clock *clock;
 	struct buf form, body;
 	struct str piece; /* the form, for the request */
 	int status;
@@ -64,7 +64,7 @@ static int refused(const struct token_call *c, struct error *err)
 static int read_answer(
 	const struct token_call *c, struct arena *a, struct oauth_answer *ret, struct error *err)
 {
-	int64_t now_s = clock_real_ms(clock_system()) / 1000;
+	int64_t now_s = clock_real_ms(c->clock) / 1000;
 
 	if (c->status != 200)
 		return refused(c, err);
@@ -94,8 +94,7 @@ static void on_done(void *arg, const struct error *failed)
 	call_free(c);
 }
 
-int token_call_start(struct fetch *f, const char *issuer, struct buf *form, token_call_done done,
-	void *arg, struct token_call **ret, struct error *err)
+int token_call_start(const struct token_request *q, struct token_call **ret, struct error *err)
 {
 	static const struct fetch_callbacks callbacks = {NULL, on_head, on_body, on_done};
 	static const struct http_header headers[] = {
@@ -113,15 +112,16 @@ int token_call_start(struct fetch *f, const char *issuer, struct buf *form, toke
 		.body_count = 1,
 		.total_ms = CALL_MS};
 
-	c->form = *form;
-	*form = (struct buf)BUF_INIT(0);
+	c->form = *q->form;
+	*q->form = (struct buf)BUF_INIT(0);
 	c->piece = buf_str(&c->form);
 	c->body = (struct buf)BUF_INIT(OAUTH_ANSWER_MAX_BYTES);
-	c->done = done;
-	c->arg = arg;
-	oauth_put_token_url(&text, issuer);
+	c->clock = q->clock;
+	c->done = q->done;
+	c->arg = q->arg;
+	oauth_put_token_url(&text, q->issuer);
 	if (url_parse(buf_str(&text), &url, err) < 0 ||
-		fetch_start(f, &r, &callbacks, c, &c->fetch, err) < 0) {
+		fetch_start(q->fetch, &r, &callbacks, c, &c->fetch, err) < 0) {
 		call_free(c);
 		return error_prefix(err, "ask the issuer");
 	}

@@ -6,6 +6,7 @@
  * Nothing of the form and nothing of the answer but a plain error word stands in an error.
  */
 #include "agent/io/oauth.h"
+#include "clock/clock.h"
 #include "error/error.h"
 #include "fetch/fetch.h"
 #include "text/text.h"
@@ -20,9 +21,15 @@ struct token_call;
  */
 typedef void (*token_call_done)(
 	void *arg, const struct oauth_answer *answer, const struct error *err);
-/* `form` is taken, and wiped at the end. */
-int token_call_start(struct fetch *f, const char *issuer, struct buf *form, token_call_done done,
-	void *arg, struct token_call **ret, struct error *err);
+struct token_request {
+	struct fetch *fetch;
+	const struct clock *clock;
+	const char *issuer;
+	struct buf *form; /* taken, and wiped at the end */
+	token_call_done done;
+	void *arg;
+};
+int token_call_start(const struct token_request *r, struct token_call **ret, struct error *err);
 /* No done() afterwards. After done() the call frees itself. NULL does nothing. */
 void token_call_cancel(struct token_call *c);
 

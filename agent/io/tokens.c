@@ -18,7 +18,7 @@ enum {
 	VERSION = 1,
 };
 
-const struct error_kind TOKENS_MISSING = {"chatgpt_signed_out", ERROR_CLASS_UNAVAILABLE};
+const struct error_kind TOKENS_MISSING = {"chatgpt_signed_out", ERROR_CLASS_DENIED};
 const struct error_kind TOKENS_INVALID = {"chatgpt_file_invalid", ERROR_CLASS_IO};
 const struct error_kind TOKENS_PERMISSIONS = {"chatgpt_file_permissions", ERROR_CLASS_DENIED};
 

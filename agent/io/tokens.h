@@ -17,7 +17,7 @@
 #include "secret/secret.h"
 #include "text/text.h"
 
-extern const struct error_kind TOKENS_MISSING;     /* chatgpt_signed_out, unavailable */
+extern const struct error_kind TOKENS_MISSING;     /* chatgpt_signed_out, denied */
 extern const struct error_kind TOKENS_INVALID;     /* chatgpt_file_invalid, io */
 extern const struct error_kind TOKENS_PERMISSIONS; /* chatgpt_file_permissions, denied */
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/io/chatgpt.h"
 #include "agent/io/aws_credentials.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/background.h"
@@ -242,6 +243,7 @@ static void release(struct daemon *d)
 	models_release(&d->models);
 	providers_free(d->providers);
 	aws_free(d->aws);
+	chatgpt_free(d->chatgpt);
 	fetch_free(d->fetch);
 	parks_release(&d->parks);
 	waiters_release(&d->waiters);

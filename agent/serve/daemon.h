@@ -47,6 +47,7 @@ struct daemon {
 	struct providers *providers;
 	struct fetch *fetch;
 	struct aws *aws;
+	struct chatgpt *chatgpt;
 	struct provider_net net; /* what providers over HTTP share */
 	struct models models;
 	struct sandbox *sandbox;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/core/item.h"
+#include "agent/io/chatgpt.h"
 #include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/round.h"
@@ -15,6 +16,7 @@ static const struct error_kind CALL_CANCELLED = {"cancelled", ERROR_CLASS_CONFLI
 
 void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret)
 {
+	chatgpt_look(t->d->chatgpt); /* a sign-in since the last call is redacted in this one */
 	*ret = (struct tool_context){.host = &t->d->host,
 		.bot = &t->bot,
 		.workspace = t->workspace,

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "agent/io/aws_credentials.h"
+#include "agent/io/chatgpt.h"
 #include "agent/io/provider_spec.h"
+#include "agent/io/tokens.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/daemon.h"
 #include "fetch/fetch.h"
@@ -104,6 +106,23 @@ static void withhold_keys(struct daemon *d)
 	free(drop);
 }
 
+/* Also where no provider uses it: its tokens are redacted all the same. */
+static int setup_chatgpt(struct daemon *d, struct error *err)
+{
+	_cleanup_(mem) char *path = NULL;
+
+	if (tokens_path(&path, err) < 0)
+		return -1;
+	d->chatgpt = chatgpt_new(&(struct chatgpt_options){.loop = d->loop,
+		.fetch = d->fetch,
+		.clock = d->clock,
+		.secrets = d->secrets,
+		.path = path});
+	d->net.chatgpt = d->chatgpt;
+	chatgpt_look(d->chatgpt);
+	return 0;
+}
+
 int setup_providers(struct daemon *d, struct error *err)
 {
 	if (open_net(d, err) < 0)
@@ -115,7 +134,7 @@ int setup_providers(struct daemon *d, struct error *err)
 	if (d->o->provider_count == 0 && providers_add_known(d->providers, err) < 0)
 		return -1;
 	withhold_keys(d);
-	return 0;
+	return setup_chatgpt(d, err);
 }
 
 /* A program of ours: beside this one, in the libexec folder beside bin, or where it was installed

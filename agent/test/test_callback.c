@@ -55,9 +55,11 @@ static int setup_with(void **state, int64_t request_ms)
 	struct world *w = xcalloc(1, sizeof(*w));
 
 	w->loop = loop_new();
-	must(callback_open(
-		     &(struct callback_options){
-			     .loop = w->loop, .state = STATE, .arrived = on_arrived, .arg = w},
+	must(callback_open(&(struct callback_options){.loop = w->loop,
+				   .state = STATE,
+				   .request_ms = request_ms,
+				   .arrived = on_arrived,
+				   .arg = w},
 		     &w->callback, NULL) == 0);
 	*state = w;
 	return 0;
