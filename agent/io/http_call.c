@@ -405,12 +405,13 @@ static void send_now(struct http_call *c, const struct auth_grant *g)
 static void on_grant(void *arg, const struct auth_grant *g, const struct error *err)
 {
 	struct http_call *c = arg;
+	const struct error_kind *later = c->p->auth->later;
 
 	c->ask = NULL;
 	if (err) {
 		fail(c, err,
-			error_is(err, c->p->auth->later) ? PROVIDER_RETRY_BACKOFF
-							 : PROVIDER_RETRY_NEVER);
+			later && error_is(err, later) ? PROVIDER_RETRY_BACKOFF
+						      : PROVIDER_RETRY_NEVER);
 		return;
 	}
 	c->granted = g->number;

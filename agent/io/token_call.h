@@ -29,7 +29,7 @@ struct token_request {
 	token_call_done done;
 	void *arg;
 };
-int token_call_start(const struct token_request *r, struct token_call **ret, struct error *err);
+int token_call_start(const struct token_request *q, struct token_call **ret, struct error *err);
 /* No done() afterwards. After done() the call frees itself. NULL does nothing. */
 void token_call_cancel(struct token_call *c);
 
