@@ -8,7 +8,7 @@
 #include "agent/serve/live.h"
 
 /* What the verdicts are asked for, in the arena. */
-struct str round_judged(struct arena *a, const struct tool_judgement *j);
+struct str round_judged(struct arena *a, const struct tool_judgement *t);
 /* Out of a row. `found` of a call whose arguments are there; its tool and what else the driver
  * works out are left alone. announced_mono_ms by the offset (see serve/park.h). The caller releases
  * the verdicts; strings live in the arena. */

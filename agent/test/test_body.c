@@ -386,10 +386,10 @@ static const struct repair {
 			"\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},"
 			"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"seen\\n[the "
 			"next message shows it]\"},"
-			"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[shown by the "
+			"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[shown by "
+			"the "
 			"results above]\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
-			"\"data:image/png;base64,AA\"}}]}]",
-	 },
+			"\"data:image/png;base64,AA\"}}]}]", },
 	{
          .name = "an empty text beside a call",
          .family = ITEM_MESSAGES,

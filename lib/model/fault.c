@@ -410,19 +410,29 @@ static int status_member(const struct json *root)
 											: 0;
 }
 
+/* A code that is a word, else the error's type or state, else the code after all. */
+static struct str name_of(const struct json *code, struct str type, struct str state)
+{
+	const struct str text = code_text(code);
+
+	if (text.len > 0 && code->type == JSON_STRING)
+		return text;
+	if (type.len > 0)
+		return type;
+	if (state.len > 0)
+		return state;
+	return text.p ? text : STR("");
+}
+
 void fault_read(const struct json *root, int status, struct fault *ret)
 {
-	const struct json *error = error_object(root), *code_node = json_get(error, "code");
-	const struct str code = code_text(code_node), type = type_of(error);
-	const struct str state = json_str(json_get(error, "status"));
-	const bool word = code.len > 0 && code_node->type == JSON_STRING;
+	const struct json *error = error_object(root), *code = json_get(error, "code");
+	const struct str type = type_of(error), state = json_str(json_get(error, "status"));
 	enum model_fault meanings[5], words;
 
 	ret->text = message_of(error);
-	ret->name = word ? code : type.len > 0 ? type : state.len > 0 ? state : code;
-	if (!ret->name.p)
-		ret->name = STR("");
-	meanings[0] = fault_of_code(code);
+	ret->name = name_of(code, type, state);
+	meanings[0] = fault_of_code(code_text(code));
 	meanings[1] = fault_of_code(type);
 	meanings[2] = fault_of_code(state);
 	meanings[3] = words = fault_of_words(ret->text);
