@@ -116,3 +116,18 @@ double measure_cpu_ms(pid_t pid)
 		return 0;
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
+
+/* what, measured, peer or target, ratio: bench/run lays them out */
+void measure_row(const char *what, double measured, const char *unit, enum measure_want want,
+	double peer, const char *against)
+{
+	(void)printf("%s\t%.2f %s\t%s %.4g %s (%s)\t%.2f\n", what, measured, unit,
+		want == MEASURE_MOST ? "<=" : ">=", peer, unit, against, measured / peer);
+	(void)fflush(stdout);
+}
+
+void measure_note(const char *what, double measured, const char *unit)
+{
+	(void)printf("%s\t%.2f %s\t-\t-\n", what, measured, unit);
+	(void)fflush(stdout);
+}

@@ -72,6 +72,7 @@ static void feed(struct model_decoder *d, struct str stream, size_t *events)
 static void measure_speed(enum model_family family)
 {
 	_cleanup_(buf) struct buf stream = BUF_INIT(2 * STREAM_BYTES);
+	_cleanup_(mem) char *name = NULL;
 	double ms[RUNS], middle;
 	size_t events = 0;
 
@@ -86,8 +87,8 @@ static void measure_speed(enum model_family family)
 		model_decoder_free(d);
 	}
 	middle = measure_median(ms, RUNS);
-	(void)printf("model\t%s: 1 MiB, %zu deltas, %.2f million/s\t%.2f ms\n", names[family],
-		events, (double)events / middle / 1e3, middle);
+	name = xasprintf("model %s: 1 MiB, %zu deltas", names[family], events);
+	measure_note(name, middle, "ms");
 }
 
 /* What a decoder holds after some text, beyond that text. */
@@ -95,6 +96,7 @@ static void measure_memory(enum model_family family)
 {
 	static struct model_decoder *all[DECODERS];
 	_cleanup_(buf) struct buf stream = BUF_INIT(STREAM_BYTES);
+	_cleanup_(mem) char *name = NULL;
 	size_t events = 0, made;
 
 	make_stream(family, 4000, &stream);
@@ -103,8 +105,8 @@ static void measure_memory(enum model_family family)
 		all[i] = model_decoder_new(family);
 		feed(all[i], buf_str(&stream), &events);
 	}
-	(void)printf("model\t%s: a decoder after %zu deltas\t-\t-\t%zu B\n", names[family],
-		events / DECODERS, (mallinfo2().uordblks - made) / DECODERS);
+	name = xasprintf("model %s: a decoder after %zu deltas", names[family], events / DECODERS);
+	measure_note(name, (double)(mallinfo2().uordblks - made) / DECODERS, "B");
 	for (int i = 0; i < DECODERS; i++)
 		model_decoder_free(all[i]);
 }

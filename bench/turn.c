@@ -1,112 +1,137 @@
 /*
  * `agent run` of one sandboxed shell call with the daemon up: wall, processor time and peak memory
- * of the whole client process, and what the daemon used for it. The model is a script (rehearsal).
+ * of the whole client process, and what the daemon used for it, per wire family.
+ *
+ *	bench_turn [--runs N] [--peer 'COMMAND LINE'] [--peer-script FILE]
+ *
+ * A peer is any other command line that does the same: /bin/sh runs it as often, measured the same
+ * way. It finds the loopback provider at $BENCH_URL; what its own tools need stands in a script of
+ * its own (test/harness/README.md).
  */
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "lab.h"
 #include "measure.h"
-#include "mem/mem.h"
 #include "os/os.h"
+#include "text/text.h"
 
-enum { RUNS = 100 };
-
-static const char script[] =
-	"{\"rehearsal\":1,\"repeat\":true}\n"
-	"{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":\"echo hi\"}}]}\n"
-	"{\"say\":\"done\"}\n";
-
-struct bench {
-	char *dir, *workspace, *home, *drill, *agent;
-	char *env[8];
-	pid_t daemon;
+enum {
+	RUNS = 50,
+	RUNS_MAX = 10000,
+	SCRIPT_MAX_BYTES = 1 << 20,
+	WANTED_MS = 25, /* DESIGN */
+	WANTED_TIMES = 10,
+	BOT_ARGUMENT = 5,
 };
 
-static void prepare(struct bench *b)
+static const char script[] =
+	"{\"shell\":[{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":\"echo hi\"}}]},"
+	"{\"say\":\"done\"}]}";
+
+struct figures {
+	double wall_ms, cpu_ms;
+	long peak_kib;
+};
+
+/* `name`, if there is one, is an argument that is made anew for each run. */
+static struct figures run_often(char **argv, char *const *env, int64_t runs, size_t name)
 {
-	_cleanup_(mem) char *here = NULL;
-	struct error err = ERROR_INIT;
+	_cleanup_(mem) double *wall = xcalloc((size_t)runs, sizeof(*wall));
+	_cleanup_(mem) double *cpu = xcalloc((size_t)runs, sizeof(*cpu));
+	struct figures f = {.peak_kib = 0};
 
-	must(os_program_dir(&here, NULL) == 0);
-	b->agent = xasprintf("%s/../bin/agent", here);
-	if (os_temp_dir("/var/tmp/consort-bench-", &b->dir, &err) < 0)
-		measure_fail("%s", err.text);
-	b->workspace = xasprintf("%s/ws", b->dir);
-	must(mkdir(b->workspace, 0755) == 0);
-	b->drill = xasprintf("%s/drill.jsonl", b->dir);
-	if (os_replace_file(b->drill, str_from(script), 0600, &err) < 0)
-		measure_fail("%s", err.text);
-	b->env[0] = xasprintf("HOME=%s", b->dir);
-	b->env[1] = "PATH=/usr/bin:/bin";
-}
+	for (int64_t i = -1; i < runs; i++) {
+		_cleanup_(mem) char *fresh =
+			name ? xasprintf("%s-%lld", argv[name], (long long)(i + 1)) : NULL;
+		char *const given = argv[name];
+		struct measured m;
 
-static void start_daemon(struct bench *b)
-{
-	_cleanup_(mem) char *spec = xasprintf("drill=rehearsal,%s", b->drill);
-	_cleanup_(mem) char *store = xasprintf("%s/.agent/state.sqlite", b->dir);
-	_cleanup_(mem) char *socket = client_socket_path(store);
-	_cleanup_(mem) char *log = xasprintf("%s/log", b->dir);
-	char *argv[] = {"agent", "serve", "--provider", spec, NULL};
-	struct client_start start = {.program = b->agent, .argv = argv, .log = log};
-	struct client *c = NULL;
-	struct error err = ERROR_INIT;
-	int64_t pid = 0;
-
-	must(setenv("HOME", b->dir, 1) == 0);
-	if (client_open(socket, &start, &c, &err) < 0)
-		measure_fail("%s: %s", error_code(&err), err.text);
-	must(json_i64(json_get(client_ready(c), "pid"), &pid) == 0);
-	b->daemon = (pid_t)pid;
-	client_free(c);
-}
-
-static void measure(struct bench *b)
-{
-	char *first[] = {b->agent, "run", "--no-spawn", "--new", "--bot", "bench", "--model",
-		"drill/x", "--sandbox", "workspace-write", "--workspace", b->workspace, "go", NULL};
-	char *next[] = {b->agent, "run", "--no-spawn", "--bot", "bench", "go", NULL};
-	double wall[RUNS], cpu[RUNS], before;
-	long peak = 0;
-
-	if (measure_run(first, b->env).status != 0)
-		measure_fail("the first run did not complete");
-	before = measure_cpu_ms(b->daemon);
-	for (int i = 0; i < RUNS; i++) {
-		struct measured m = measure_run(next, b->env);
-
+		if (name)
+			argv[name] = fresh;
+		m = measure_run(argv, env);
+		argv[name] = given;
 		if (m.status != 0)
-			measure_fail("run %d ended with %d", i, m.status);
+			measure_fail(
+				"run %lld of '%s' ended with %d", (long long)i, argv[0], m.status);
+		if (i < 0)
+			continue; /* the first finds cold caches */
 		wall[i] = m.wall_ms;
 		cpu[i] = m.cpu_ms;
-		peak = m.peak_kib > peak ? m.peak_kib : peak;
+		f.peak_kib = m.peak_kib > f.peak_kib ? m.peak_kib : f.peak_kib;
 	}
-	(void)printf(
-		"turn\tagent run, one sandboxed shell call\t%.2f ms wall\t%.2f ms cpu\t%ld KiB\n",
-		measure_median(wall, RUNS), measure_median(cpu, RUNS), peak);
-	(void)printf("turn\tthe daemon, for each\t\t%.2f ms cpu\t%ld KiB peak\n",
-		(measure_cpu_ms(b->daemon) - before) / RUNS, measure_rss_kib(b->daemon, "VmHWM"));
+	f.wall_ms = measure_median(wall, (size_t)runs);
+	f.cpu_ms = measure_median(cpu, (size_t)runs);
+	return f;
 }
 
-int main(void)
+/* Each run has a bot of its own: what a long talk costs is another question. */
+static struct figures measure_family(struct lab *l, const char *family, int64_t runs)
 {
-	struct bench b = {.daemon = 0};
+	_cleanup_(mem) char *model = xasprintf("%s/model", family);
+	_cleanup_(mem) char *name = xasprintf("turn %s: agent run, one sandboxed call", family);
+	_cleanup_(mem) char *cpu = xasprintf("turn %s: its processor time", family);
+	_cleanup_(mem) char *daemon_cpu = xasprintf("turn %s: the daemon's, per turn", family);
+	char *argv[] = {l->agent, "run", "--no-spawn", "--new", "--bot", (char *)family, "--model",
+		model, "--sandbox", "workspace-write", "--workspace", l->workspace, "#shell go",
+		NULL};
+	const double before = measure_cpu_ms(l->daemon);
+	const struct figures f = run_often(argv, l->env, runs, BOT_ARGUMENT);
 
-	prepare(&b);
-	start_daemon(&b);
-	measure(&b);
-	(void)kill(b.daemon, SIGTERM); /* ours by the ready line */
-	(void)waitpid(b.daemon, NULL, 0);
-	(void)os_remove_tree(b.dir, NULL); /* a leftover below /var/tmp harms nobody */
-	free(b.dir);
-	free(b.workspace);
-	free(b.drill);
-	free(b.agent);
-	free(b.env[0]);
+	measure_row(name, f.wall_ms, "ms", MEASURE_MOST, WANTED_MS, "target");
+	measure_note(cpu, f.cpu_ms, "ms");
+	measure_note(daemon_cpu, (measure_cpu_ms(l->daemon) - before) / (double)(runs + 1), "ms");
+	return f;
+}
+
+static void measure_peer(
+	struct lab *l, const char *command, const struct figures *ours, int64_t runs)
+{
+	char *argv[] = {"/bin/sh", "-c", (char *)command, NULL};
+	struct figures f;
+
+	if (setenv("BENCH_URL", harness_url(l->model), 1) < 0 || chdir(l->workspace) < 0)
+		measure_fail("cannot make the peer's surroundings");
+	f = run_often(argv, environ, runs, 0);
+	measure_note("turn peer: wall", f.wall_ms, "ms");
+	measure_note("turn peer: its processor time", f.cpu_ms, "ms");
+	measure_note("turn peer: its peak memory", (double)f.peak_kib / 1024, "MiB");
+	measure_row("turn: how many times faster than the peer", f.wall_ms / ours->wall_ms, "x",
+		MEASURE_LEAST, WANTED_TIMES, "target");
+	measure_row("turn: how many times smaller than the peer",
+		(double)f.peak_kib / (double)ours->peak_kib, "x", MEASURE_LEAST, WANTED_TIMES,
+		"target");
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const families[] = {"chat", "responses", "anthropic"};
+	const int64_t runs = lab_flag(argc, argv, "runs", RUNS);
+	const char *peer = lab_text(argc, argv, "peer");
+	const char *peer_script = lab_text(argc, argv, "peer-script");
+	_cleanup_(buf) struct buf content = BUF_INIT(SCRIPT_MAX_BYTES);
+	struct figures f = {.peak_kib = 0};
+	struct error err = ERROR_INIT;
+	struct lab l;
+
+	if (runs < 1 || runs > RUNS_MAX)
+		measure_fail("--runs: 1 to %d", RUNS_MAX);
+	if (peer_script && os_read_file(peer_script, &content, &err) < 0)
+		measure_fail("%s", err.text);
+	lab_init(&l, script);
+	(void)lab_start(&l, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(families); i++)
+		f = measure_family(&l, families[i], runs);
+	measure_note("turn: peak memory of agent run", (double)f.peak_kib / 1024, "MiB");
+	measure_note("turn: memory of the daemon, at most",
+		(double)measure_rss_kib(l.daemon, "VmHWM") / 1024, "MiB");
+	lab_end(&l);
+	if (!peer)
+		return 0;
+	lab_init(&l, peer_script ? content.data : script);
+	measure_peer(&l, peer, &f, runs);
+	lab_end(&l);
 	return 0;
 }
