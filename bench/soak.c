@@ -256,7 +256,7 @@ static void make_bots(struct soak *s)
 		struct bot *b = &s->bots[i];
 
 		b->role = &roles[i % (int64_t)ARRAY_LEN(roles)];
-		b->next_ms = lab_now_ms() + (double)(s->pause_ms * i / s->bot_count);
+		b->next_ms = lab_now_ms() + (double)s->pause_ms * (double)i / (double)s->bot_count;
 		(void)lab_call(c,
 			"\"op\":\"create\",\"bot\":\"bot-%lld\",\"model\":\"chat/model\","
 			"\"instructions\":\"Be brief.\",\"retain_turns\":%d,\"workspace\":\"%s\"%s",

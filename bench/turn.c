@@ -45,7 +45,7 @@ static struct figures run_often(char **argv, char *const *env, int64_t runs, siz
 
 	for (int64_t i = -1; i < runs; i++) {
 		_cleanup_(mem) char *fresh =
-			name ? xasprintf("%s-%lld", argv[name], (long long)(i + 1)) : NULL;
+			name ? xasprintf("%s-%lld", argv[name], (long long)i + 1) : NULL;
 		char *const given = argv[name];
 		struct measured m;
 
