@@ -9,7 +9,7 @@
 
 /* What the verdicts are asked for, in the arena. */
 struct str round_judged(struct arena *a, const struct tool_judgement *t);
-/* Out of a row. `found` of a call whose arguments are there; its tool and what else the driver
+/* A call out of its row, with its arguments; its tool and what else the driver
  * works out are left alone. announced_mono_ms by the offset (see serve/park.h). The caller releases
  * the verdicts; strings live in the arena. */
 int round_call(struct arena *a, const struct store_open_call *row, int64_t offset_ms,
