@@ -25,7 +25,8 @@ struct options {
 	struct limit_options limits;
 	struct startup_options startup;
 	const char *bot, *delivery, *model, *workspace, *request_id;
-	struct cli_number bot_id, turn;
+	struct cli_texts images;
+	struct cli_number bot_id, turn, turn_budget;
 	bool new, detach, pretty, no_spawn;
 };
 
@@ -41,6 +42,10 @@ static const struct cli_option own[] = {
 		"when the bot is busy: reject, queue or steer (AGENT_DELIVERY, reject)"),
 	CLI_OPT_NUMBER(struct options, turn, "turn", "N", 1, INT64_MAX,
 		"with --delivery steer: fail unless this turn takes it up"),
+	CLI_OPT_TEXTS(struct options, images, "image", "FILE",
+		"a picture that goes with the prompt; several may be given"),
+	CLI_OPT_NUMBER(struct options, turn_budget, "turn-budget-tokens", "N", 1, INT64_MAX,
+		"how many tokens the turn may use"),
 	CLI_OPT_TEXT(struct options, request_id, "request-id", "ID",
 		"names this request: the same again is not done twice"),
 	CLI_OPT_NUMBER(struct options, bot_id, "bot-id", "ID", 1, INT64_MAX,
@@ -145,6 +150,23 @@ static int open_bot(struct running *r, struct error *err)
 	return stream_follow(&r->watch->stream, r->bot, cursor, err);
 }
 
+/* By their real names: the daemon has another current folder. */
+static int put_images(struct json_out *j, const struct cli_texts *images, struct error *err)
+{
+	if (images->count == 0)
+		return 0;
+	json_open_key(j, "images", '[');
+	for (size_t i = 0; i < images->count; i++) {
+		_cleanup_(mem) char *real = NULL;
+
+		if (newbot_path("image", images->items[i], &real, err) < 0)
+			return -1;
+		json_put_cstr(j, NULL, real);
+	}
+	json_close(j, ']');
+	return 0;
+}
+
 static int put_turn_settings(struct json_out *j, const struct options *o, struct error *err)
 {
 	const char *delivery = delivery_of(o);
@@ -156,6 +178,10 @@ static int put_turn_settings(struct json_out *j, const struct options *o, struct
 		json_put_i64(j, "expected_turn", o->turn.value);
 	if (o->bot_id.set)
 		json_put_i64(j, "bot_id", o->bot_id.value);
+	if (o->turn_budget.set)
+		json_put_i64(j, "turn_budget_tokens", o->turn_budget.value);
+	if (put_images(j, &o->images, err) < 0)
+		return -1;
 	if (makes_bot(o))
 		return 0; /* the bot has them */
 	if (o->model)

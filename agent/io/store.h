@@ -232,10 +232,13 @@ struct store_turn {
 	int64_t input_tokens, output_tokens, cached_input_tokens;
 	int64_t rounds, started_ms, finished_ms;
 	int64_t into_turn, steered_node; /* of a steered one: who took it up, and where */
-	struct str origin; /* JSON {kind, name}: of what is nobody's words, or absent */
-	bool was_queued;   /* just started, out of the queue */
-	int64_t retries;   /* model calls made anew */
-	int64_t paced_ms;  /* it was held by its provider */
+	struct str origin;     /* JSON {kind, name}: of what is nobody's words, or absent */
+	int64_t budget_tokens; /* of the turn itself; 0: none */
+	/* JSON [{media_type, base64}]: only where its user item is made; else absent */
+	struct str pictures;
+	bool was_queued;  /* just started, out of the queue */
+	int64_t retries;  /* model calls made anew */
+	int64_t paced_ms; /* it was held by its provider */
 };
 
 struct store_submit {
@@ -245,9 +248,12 @@ struct store_submit {
 	enum delivery delivery;
 	struct str from_bot;
 	int64_t from_bot_id, from_turn;
-	int64_t expected_turn; /* of a steer: no other turn takes it up; 0: any */
-	struct str origin;     /* JSON {kind, name}, or absent */
-	bool may_start;        /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
+	int64_t expected_turn;      /* of a steer: no other turn takes it up; 0: any */
+	struct str origin;          /* JSON {kind, name}, or absent */
+	int64_t budget_tokens;      /* that the turn may use; 0: no limit of its own */
+	struct str pictures;        /* as of a turn, or absent */
+	struct str pictures_digest; /* of them: what tells a repeated request from another */
+	bool may_start; /* a slot is reserved; else it is queued or STORE_ACTIVE_LIMIT */
 	int64_t pending_max, pending_max_bytes; /* of queued turns; 0: none */
 	/* Tools that work in a workspace, NULL-terminated; NULL: none. STORE_WORKSPACE_REQUIRED
 	 * when the bot has one of them and neither it nor this names a workspace. */

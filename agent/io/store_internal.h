@@ -139,6 +139,10 @@ int store_record_usage(struct store_tx *tx, const struct store_place *at,
 int store_turn_from_row(
 	struct db_stmt *s, struct arena *a, struct store_turn *ret, struct error *err);
 
+/* The pictures of a turn that has not started, absent when there are none. */
+int store_turn_pictures(
+	struct store_view *v, int64_t turn, struct arena *a, struct str *ret, struct error *err);
+
 /* Gives a call its result; the caller saves the line. */
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
 	int64_t *ret_node, struct error *err);

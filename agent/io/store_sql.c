@@ -14,7 +14,8 @@
 	"t.id, t.bot, b.name, t.request_id, t.status, t.workspace, t.model, t.from_bot,"           \
 	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
 	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms,"          \
-	" b.family, t.into_turn, t.steered_node, t.origin, t.retries, t.paced_ms"
+	" b.family, t.into_turn, t.steered_node, t.origin, t.retries, t.paced_ms,"                 \
+	" t.budget_tokens"
 
 #define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
 
@@ -71,14 +72,19 @@ const char *const store_sql[SQL_COUNT] = {
 
 	[SQL_TURN_INSERT] = "INSERT INTO turns (bot, request_id, status, delivery, workspace,"
 			    " workspace_given, model, model_given, from_bot, from_bot_id,"
-			    " from_turn, started_ms, preview, prompt, expected_turn, origin)"
+			    " from_turn, started_ms, preview, prompt, expected_turn, origin,"
+			    " budget_tokens, pictures)"
 			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-			    " ?15, ?16)",
+			    " ?15, ?16, ?17, CASE WHEN ?18 IS NULL THEN NULL"
+			    " WHEN ?19 IS NULL THEN json_object('sha256', ?18)"
+			    " ELSE json_object('sha256', ?18, 'list', json(?19)) END)",
+	[SQL_TURN_PICTURES] = "SELECT json_extract(pictures, '$.list') FROM turns WHERE id = ?1",
 	[SQL_TURN_BY_ID] = "SELECT " TURN_COLUMNS ", t.prompt FROM turns t"
 			   " JOIN bots b ON b.id = t.bot WHERE t.id = ?1",
 	[SQL_TURN_BY_REQUEST] = "SELECT " TURN_COLUMNS ", t.prompt, t.delivery,"
 				" t.workspace_given, t.model_given,"
-				" t.expected_turn FROM turns t"
+				" t.expected_turn, json_extract(t.pictures, '$.sha256')"
+				" FROM turns t"
 				" JOIN bots b ON b.id = t.bot"
 				" WHERE t.bot = ?1 AND t.request_id = ?2",
 	[SQL_TURN_LIVE] = "SELECT id, status FROM turns WHERE bot = ?1"
@@ -88,9 +94,11 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_TURN_NEXT_QUEUED] = "SELECT id FROM turns WHERE bot = ?1 AND status = 'queued'"
 				 " ORDER BY id LIMIT 1",
 	[SQL_TURN_SET_READY] = "UPDATE turns SET status = 'ready' WHERE id = ?1",
-	[SQL_TURN_START] = "UPDATE turns SET status = 'running', started_ms = ?2 WHERE id = ?1",
+	[SQL_TURN_START] = "UPDATE turns SET status = 'running', started_ms = ?2,"
+			   " pictures = json_remove(pictures, '$.list') WHERE id = ?1",
 	[SQL_TURN_FINISH] = "UPDATE turns SET status = ?2, error = ?3, detail = ?4,"
-			    " checkpoint = ?5, finished_ms = ?6 WHERE id = ?1",
+			    " checkpoint = ?5, finished_ms = ?6,"
+			    " pictures = json_remove(pictures, '$.list') WHERE id = ?1",
 	[SQL_TURN_ROUND] = "UPDATE turns SET rounds = rounds + 1, input_tokens = input_tokens + ?2,"
 			   " output_tokens = output_tokens + ?3,"
 			   " cached_input_tokens = cached_input_tokens + ?4,"
@@ -101,7 +109,8 @@ const char *const store_sql[SQL_COUNT] = {
 			  " ORDER BY t.id LIMIT ?3",
 	[SQL_TURN_LAST_MESSAGE] = "SELECT last_message FROM turns WHERE id = ?1 AND bot = ?2",
 	[SQL_TURN_STEER] = "UPDATE turns SET status = 'steered', into_turn = ?2, steered_node = ?3,"
-			   " finished_ms = ?4 WHERE id = ?1",
+			   " finished_ms = ?4, pictures = json_remove(pictures, '$.list')"
+			   " WHERE id = ?1",
 	/* where the conversation stood before the turn */
 	[SQL_TURN_BEGINNING] = "SELECT depth - 1, total_bytes - length(CAST(item AS BLOB))"
 			       " FROM nodes WHERE turn = ?1 ORDER BY id LIMIT 1",

@@ -149,7 +149,8 @@ static int take(
 	struct str item;
 	int64_t node;
 
-	if (store_turn_get(&tx->view, b->s->bot, row->id, &scratch, &steer, err) < 0)
+	if (store_turn_get(&tx->view, b->s->bot, row->id, &scratch, &steer, err) < 0 ||
+		store_turn_pictures(&tx->view, row->id, &scratch, &steer.pictures, err) < 0)
 		return -1;
 	item = b->s->user_item(&scratch, &steer);
 	if (!fits_turn(b, row, &steer) || !has_room(b, &steer, item))

@@ -52,6 +52,7 @@ enum {
 	COL_ORIGIN,
 	COL_RETRIES,
 	COL_PACED_MS,
+	COL_BUDGET_TOKENS,
 	COL_PROMPT,
 };
 
@@ -90,8 +91,24 @@ int store_turn_from_row(
 		.origin = store_col(s, COL_ORIGIN, a),
 		.retries = db_col_i64(s, COL_RETRIES),
 		.paced_ms = db_col_i64(s, COL_PACED_MS),
+		.budget_tokens = db_col_i64(s, COL_BUDGET_TOKENS),
 	};
 	return 0;
+}
+
+int store_turn_pictures(
+	struct store_view *v, int64_t turn, struct arena *a, struct str *ret, struct error *err)
+{
+	struct db_stmt *s = store_stmt(v, SQL_TURN_PICTURES);
+	int rc;
+
+	db_bind_i64(s, 1, turn);
+	rc = db_step(s, err);
+	if (rc == 1)
+		*ret = store_col(s, 0, a);
+	db_reset(s);
+	must(rc != 0); /* the caller has its row */
+	return rc < 0 ? -1 : 0;
 }
 
 static int not_found(int64_t turn, struct error *err)

@@ -112,6 +112,7 @@ struct earlier {
 	enum delivery delivery;
 	bool workspace_given, model_given;
 	int64_t expected_turn;
+	struct str pictures_digest;
 };
 
 /* 1 there is one, 0 not, -1. */
@@ -127,12 +128,13 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
 		rc = -1;
 	if (rc == 1) {
-		int delivery = store_index_of(delivery_names, db_col_str(s, 26));
+		int delivery = store_index_of(delivery_names, db_col_str(s, 27));
 
 		ret->delivery = delivery < 0 ? DELIVERY_REJECT : (enum delivery)delivery;
-		ret->workspace_given = db_col_i64(s, 27) != 0;
-		ret->model_given = db_col_i64(s, 28) != 0;
-		ret->expected_turn = db_col_i64(s, 29);
+		ret->workspace_given = db_col_i64(s, 28) != 0;
+		ret->model_given = db_col_i64(s, 29) != 0;
+		ret->expected_turn = db_col_i64(s, 30);
+		ret->pictures_digest = store_col(s, 31, a);
 	}
 	db_reset(s);
 	return rc;
@@ -157,6 +159,10 @@ static int check_same(const struct earlier *was, const struct store_submit *s, c
 		differs = "delivery";
 	else if (was->expected_turn != s->expected_turn)
 		differs = "expected_turn";
+	else if (!str_eq(was->pictures_digest, s->pictures_digest))
+		differs = "images";
+	else if (was->turn.budget_tokens != s->budget_tokens)
+		differs = "turn_budget_tokens";
 	else if (!same_choice(
 			 was->turn.workspace, was->workspace_given, s->workspace, b->set.workspace))
 		differs = "workspace";
@@ -292,6 +298,9 @@ static int insert(struct store_tx *tx, const struct store_submit *s, const struc
 	db_bind_str(q, 14, s->prompt);
 	store_bind_id(q, 15, s->expected_turn);
 	db_bind_str(q, 16, s->origin);
+	store_bind_id(q, 17, s->budget_tokens);
+	db_bind_str(q, 18, s->pictures_digest);
+	db_bind_str(q, 19, status == TURN_RUNNING ? (struct str){NULL, 0} : s->pictures);
 	return db_run(q, err);
 }
 
@@ -323,6 +332,7 @@ static int enter(struct store_tx *tx, const struct store_submit *s, enum turn_st
 		store_turn_get(v, n->bot.id, db_last_id(v->db), a, &n->turn, err) < 0)
 		return -1;
 	n->started = status == TURN_RUNNING;
+	n->turn.pictures = s->pictures;
 	if (n->started)
 		rc = begin(tx, &n->turn, s->user_item, &n->bot, err);
 	else if (store_queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
@@ -398,6 +408,8 @@ int store_turn_start_ready(struct store_tx *tx,
 	struct str (*user_item)(struct arena *, const struct store_turn *), struct arena *a,
 	struct store_turn *ret_turn, struct bot *ret_bot, bool *ret_found, struct error *err)
 {
+	_cleanup_(arena) struct arena scratch = {0};
+	struct str pictures = {NULL, 0}; /* only for its item */
 	struct store_turn t;
 	struct bot b;
 	int64_t turn = 0;
@@ -409,11 +421,15 @@ int store_turn_start_ready(struct store_tx *tx,
 		*ret_found = false;
 		return 0;
 	}
-	if (set_running(tx, turn, err) < 0 || get_turn(&tx->view, turn, a, &t, err) < 0 ||
-		store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
+	if (store_turn_pictures(&tx->view, turn, &scratch, &pictures, err) < 0 ||
+		set_running(tx, turn, err) < 0 || get_turn(&tx->view, turn, a, &t, err) < 0)
+		return -1;
+	t.pictures = pictures;
+	if (store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
 		store_bot_get_id(&tx->view, t.bot, a, &b, err) < 0 ||
 		begin(tx, &t, user_item, &b, err) < 0)
 		return -1;
+	t.pictures = (struct str){NULL, 0};
 	t.was_queued = true;
 	*ret_turn = t;
 	*ret_bot = b;

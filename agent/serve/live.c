@@ -216,7 +216,7 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 	t->info = *info;
 	t->info.bot_name = t->bot.name;
 	t->info.request_id = keep(&t->arena, info->request_id);
-	t->info.prompt = (struct str){NULL, 0};
+	t->info.prompt = t->info.pictures = (struct str){NULL, 0};
 	t->info.model = keep(&t->arena, info->model.p ? info->model : bot->set.model);
 	t->info.from_bot = keep(&t->arena, info->from_bot);
 	t->workspace = keep(&t->arena, info->workspace.p ? info->workspace : bot->set.workspace);

@@ -51,6 +51,7 @@ struct live_turn {
 	struct store_turn info;
 	struct str workspace;
 	int64_t rounds;
+	int64_t tokens_used; /* as of the last context; only kept where the turn has a budget */
 	bool stop;
 	bool abandoned;         /* the daemon ends without it: nothing is driven any more */
 	const char *stop_cause; /* the turn's error: cancelled, daemon_shutdown */

@@ -7,6 +7,7 @@
 #include "agent/io/chatgpt.h"
 #include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
+#include "agent/serve/pictures.h"
 #include "agent/serve/round.h"
 #include "log/log.h"
 
@@ -521,8 +522,9 @@ void live_commit_unrun(struct live_turn *t)
 struct str live_user_item(struct arena *a, const struct store_turn *turn)
 {
 	struct str text = turn->prompt;
-
 	const struct json *origin;
+	struct item_picture *pictures;
+	size_t count = pictures_take(a, turn->pictures, &pictures);
 
 	if (turn->origin.p && json_parse(a, turn->origin, &origin, NULL) == 0)
 		text = item_from_origin(a, json_str(json_get(origin, "kind")),
@@ -530,5 +532,5 @@ struct str live_user_item(struct arena *a, const struct store_turn *turn)
 	else if (turn->from_bot.p)
 		text = item_from_bot(
 			a, turn->from_bot, turn->from_bot_id, turn->from_turn, turn->prompt);
-	return item_user(a, item_family(turn->family), text, NULL, 0);
+	return item_user(a, item_family(turn->family), text, pictures, count);
 }

@@ -11,6 +11,8 @@ static const struct error_kind ROUND_LIMIT = {"round_limit", ERROR_CLASS_LIMIT};
 struct context {
 	struct live_turn *turn;
 	struct store_ask ask;
+	int64_t turn_id; /* whose tokens are asked for; 0: nobody's */
+	int64_t turn_tokens;
 	struct arena arena;
 	struct store_window window;
 };
@@ -19,7 +21,16 @@ static int run_context(struct store_view *v, void *arg, struct error *err)
 {
 	struct context *c = arg;
 
-	return store_window(v, &c->ask, &c->arena, &c->window, err);
+	struct store_turn row;
+
+	if (store_window(v, &c->ask, &c->arena, &c->window, err) < 0)
+		return -1;
+	if (!c->turn_id)
+		return 0;
+	if (store_turn_get(v, c->ask.bot, c->turn_id, &c->arena, &row, err) < 0)
+		return -1;
+	c->turn_tokens = row.input_tokens + row.output_tokens;
+	return 0;
 }
 
 void live_context_release(struct live_turn *t)
@@ -51,6 +62,7 @@ static void take_context(struct live_turn *t, struct context *c)
 	r->whole = t->window.whole;
 	r->whole_count = t->window.whole_count;
 	t->bot.tokens_used = t->window.now.tokens_used;
+	t->tokens_used = c->turn_tokens;
 	t->bot.head = t->window.now.head;
 }
 
@@ -66,6 +78,12 @@ static bool limit_reached(struct live_turn *t)
 	if (budget > 0 && t->bot.tokens_used >= budget) {
 		(void)error_set(&t->fault, &STORE_BUDGET, "%lld of %lld tokens are used",
 			(long long)t->bot.tokens_used, (long long)budget);
+		return true;
+	}
+	if (t->info.budget_tokens > 0 && t->tokens_used >= t->info.budget_tokens) {
+		(void)error_set(&t->fault, &STORE_BUDGET,
+			"the turn has used %lld of its %lld tokens", (long long)t->tokens_used,
+			(long long)t->info.budget_tokens);
 		return true;
 	}
 	return false;
@@ -130,6 +148,7 @@ void live_read_context(struct live_turn *t)
 		.whole = goes_by_place(t),
 		.compact_from_bytes = t->compact_from_bytes,
 	};
+	c->turn_id = t->info.budget_tokens > 0 ? t->info.id : 0;
 	t->reads_pending++;
 	store_read(t->d->store, run_context, context_came, c);
 }

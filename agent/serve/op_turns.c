@@ -5,6 +5,7 @@
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/handles.h"
+#include "agent/serve/pictures.h"
 #include "agent/serve/wait.h"
 
 static const struct error_kind PROMPT_LIMIT = {"prompt_limit", ERROR_CLASS_LIMIT};
@@ -41,6 +42,8 @@ struct submit_args {
 	struct from_args from;
 	int64_t expected_turn;
 	struct origin_args origin;
+	struct str_list images;
+	int64_t turn_budget_tokens;
 };
 enum submit_field {
 	S_BOT,
@@ -52,7 +55,9 @@ enum submit_field {
 	S_DELIVERY,
 	S_FROM,
 	S_EXPECTED,
-	S_ORIGIN
+	S_ORIGIN,
+	S_IMAGES,
+	S_TURN_BUDGET
 };
 static const struct json_field submit_fields[] = {
 	[S_BOT] = JSON_STR(struct submit_args, bot, .required = true),
@@ -65,6 +70,9 @@ static const struct json_field submit_fields[] = {
 	[S_FROM] = JSON_OBJ(struct submit_args, from, from_fields),
 	[S_EXPECTED] = JSON_I64(struct submit_args, expected_turn, .min = 1),
 	[S_ORIGIN] = JSON_OBJ(struct submit_args, origin, origin_fields),
+	[S_IMAGES] = JSON_STRS(
+		struct submit_args, images, .max = PICTURES_MAX, .item_max = GUARD_PATH_MAX_BYTES),
+	[S_TURN_BUDGET] = JSON_I64(struct submit_args, turn_budget_tokens, .min = 1),
 };
 
 struct submit_work {
@@ -199,6 +207,7 @@ static int prepare_submit(
 	s->bot_id = args->bot_id;
 	s->request_id = args->request_id;
 	s->prompt = args->prompt;
+	s->budget_tokens = args->turn_budget_tokens;
 	s->from_bot = args->from.bot;
 	s->from_bot_id = args->from.bot_id;
 	s->from_turn = args->from.turn;
@@ -275,19 +284,46 @@ static void submit_done(void *arg, int rc, const struct error *err)
 	schedule_kick(d); /* a slot held for nothing may have been one that a queued turn missed */
 }
 
+static void commit_submit(struct request *r)
+{
+	struct submit_work *w = r->work;
+
+	w->reserved = schedule_reserve(r->d);
+	w->submit.may_start = w->reserved;
+	store_write(r->d->store, run_submit, submit_done, r);
+}
+
+/* The daemon may have begun to end meanwhile, or be at it. */
+static void with_pictures(struct request *r, const struct pictures *p, const struct error *failed)
+{
+	struct submit_work *w = r->work;
+	struct error err = ERROR_INIT;
+
+	if (failed) {
+		request_fail(r, failed);
+	} else if (!r->d->store || (r->d->draining && w->submit.delivery == DELIVERY_REJECT)) {
+		(void)error_set(&err, &DAEMON_DRAINING, "the daemon is shutting down");
+		request_fail(r, &err);
+	} else {
+		w->submit.pictures = p->list;
+		w->submit.pictures_digest = p->digest;
+		commit_submit(r);
+	}
+}
+
 static void op_submit(struct request *r, const void *raw)
 {
+	const struct submit_args *args = raw;
 	struct submit_work *w = arena_alloc(&r->arena, sizeof(*w));
 	struct error err = ERROR_INIT;
 
 	r->work = w;
-	if (prepare_submit(r, raw, w, &err) < 0) {
+	if (prepare_submit(r, args, w, &err) < 0)
 		request_fail(r, &err);
-		return;
-	}
-	w->reserved = schedule_reserve(r->d);
-	w->submit.may_start = w->reserved;
-	store_write(r->d->store, run_submit, submit_done, r);
+	else if (args->images.count > 0)
+		pictures_read(r, args->images.items, args->images.count, with_pictures);
+	else
+		commit_submit(r);
 }
 
 /*
