@@ -9,12 +9,16 @@
 /* A PNG's signature and a marker; its base64 by hand. */
 #define PICTURE        "\x89PNG\r\n\x1a\nMARKER-PICTURE!"
 #define PICTURE_BASE64 "iVBORw0KGgpNQVJLRVItUElDVFVSRSE="
+#define SECOND         "\x89PNG\r\n\x1a\nOF-A-PROMPT"
+#define SECOND_BASE64  "iVBORw0KGgpPRi1BLVBST01QVA=="
 
 static void AG_005_a_picture_reaches_the_model_as_a_picture(struct attest *t)
 {
 	struct attest_daemon *d;
 	struct played_request q;
 	struct played p;
+	const char *run[] = {"run", "--no-spawn", "--detach", "--bot", "b", "--image", NULL, "--",
+		"and this", NULL};
 	int64_t turn;
 
 	played_open(t, &p);
@@ -38,6 +42,17 @@ static void AG_005_a_picture_reaches_the_model_as_a_picture(struct attest *t)
 	played_say(t, &q, "seen");
 	attest_true(t, str_is(attest_said(attest_wait(t, d, "b", turn)), "seen"),
 		"the turn did not end");
+	/* … and one that comes with the prompt, by whatever name the person has for it. */
+	run[6] = attest_path(t, "%s/./second.png", d->workspace);
+	attest_write(t, run[6], SECOND);
+	attest_true(t, attest_agent(t, d, run, NULL).status == 0, "agent run --image failed");
+	q = played_next(t, &p);
+	attest_has(t, "the request with the prompt's picture", q.body,
+		"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"and this\"},"
+		"{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+		"png;base64," SECOND_BASE64 "\"");
+	played_say(t, &q, "seen too");
+	(void)attest_wait(t, d, "b", attest_last_turn(t, d, "b"));
 }
 
 /* What a stock sqlite3 gives of the default store. */
