@@ -167,8 +167,12 @@ int store_recover_processes(
 /* Lets the owner see to what a turn left outside the store. */
 int store_recover_tell(struct store_tx *tx, const struct store_options *o, int64_t bot,
 	int64_t turn, struct error *err);
-/* Counts queued turns and the bytes of their prompts. */
+/* Counts queued turns, and the bytes of their prompts and pictures. */
 int store_queue_add(struct store_tx *tx, int64_t turns, int64_t bytes, struct error *err);
+static inline int64_t store_queued_bytes(struct str prompt, struct str pictures)
+{
+	return (int64_t)(prompt.len + pictures.len);
+}
 /* Ends a queued turn that never ran. */
 int store_turn_drop(struct store_tx *tx, const struct store_finish *f, struct error *err);
 /* Strict steers whose turn has ended without them fail. */

@@ -157,7 +157,8 @@ static int take(
 		return 0;
 	if (store_line_add(tx, &b->line, item, &node, err) < 0 ||
 		set_steered(tx, row->id, b->s->turn, node, err) < 0 ||
-		store_queue_add(tx, -1, -(int64_t)steer.prompt.len, err) < 0 ||
+		store_queue_add(tx, -1, -store_queued_bytes(steer.prompt, steer.pictures), err) <
+			0 ||
 		record(tx, b, &steer, node, err) < 0)
 		return -1;
 	b->bytes += (int64_t)item.len;

@@ -219,9 +219,11 @@ static int check_pending(struct store_view *v, const struct store_submit *s, str
 	if (s->pending_max && turns >= s->pending_max)
 		return error_set(err, &STORE_PENDING_LIMIT,
 			"%lld submissions wait to start, which is the limit", (long long)turns);
-	if (s->pending_max_bytes && bytes + (int64_t)s->prompt.len > s->pending_max_bytes)
+	bytes += store_queued_bytes(s->prompt, s->pictures);
+	if (s->pending_max_bytes && bytes > s->pending_max_bytes)
 		return error_set(err, &STORE_PENDING_LIMIT,
-			"%lld bytes of prompts wait to start; with this one they are over %lld",
+			"%lld bytes of prompts would wait to start, this one among them; %lld are "
+			"the limit",
 			(long long)bytes, (long long)s->pending_max_bytes);
 	return 0;
 }
@@ -335,7 +337,7 @@ static int enter(struct store_tx *tx, const struct store_submit *s, enum turn_st
 	n->turn.pictures = s->pictures;
 	if (n->started)
 		rc = begin(tx, &n->turn, s->user_item, &n->bot, err);
-	else if (store_queue_add(tx, 1, (int64_t)s->prompt.len, err) < 0)
+	else if (store_queue_add(tx, 1, store_queued_bytes(s->prompt, s->pictures), err) < 0)
 		rc = -1;
 	else
 		rc = record_queued(tx, &n->turn, s->delivery, err);
@@ -425,7 +427,7 @@ int store_turn_start_ready(struct store_tx *tx,
 		set_running(tx, turn, err) < 0 || get_turn(&tx->view, turn, a, &t, err) < 0)
 		return -1;
 	t.pictures = pictures;
-	if (store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0 ||
+	if (store_queue_add(tx, -1, -store_queued_bytes(t.prompt, t.pictures), err) < 0 ||
 		store_bot_get_id(&tx->view, t.bot, a, &b, err) < 0 ||
 		begin(tx, &t, user_item, &b, err) < 0)
 		return -1;
@@ -537,8 +539,9 @@ int store_turn_drop(struct store_tx *tx, const struct store_finish *f, struct er
 	struct store_turn t;
 
 	if (store_turn_get(&tx->view, f->bot, f->turn, &scratch, &t, err) < 0 ||
+		store_turn_pictures(&tx->view, f->turn, &scratch, &t.pictures, err) < 0 ||
 		set_finished(tx, f, 0, err) < 0 ||
-		store_queue_add(tx, -1, -(int64_t)t.prompt.len, err) < 0)
+		store_queue_add(tx, -1, -store_queued_bytes(t.prompt, t.pictures), err) < 0)
 		return -1;
 	return record_finished(tx,
 		&(struct store_place){.bot = f->bot, .turn = f->turn, .bot_name = t.bot_name}, f, 0,

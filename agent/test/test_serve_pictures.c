@@ -15,6 +15,7 @@
 	"\"tools\":[\"echo\"]}\n"
 #define WAIT(turn) "{\"id\":4,\"op\":\"wait\",\"handles\":[\"turn:b/" turn "\"]}\n"
 #define ITEM(node) "{\"id\":5,\"op\":\"item\",\"bot\":\"b\",\"node\":" node "}\n"
+#define STATS      "{\"id\":8,\"op\":\"stats\"}\n"
 #define TURNS      "{\"id\":6,\"op\":\"turns\",\"bot\":\"b\"}\n"
 
 static void put_file(const struct served *s, const char *name, const char *content)
@@ -102,8 +103,27 @@ static void a_queued_prompt_keeps_its_pictures(void **state)
 	served_until(&s, asks_model);
 	submitted(&s, "r2", "first", ",\"delivery\":\"queue\"", "\"status\":\"queued\"");
 	put_file(&s, "first", PNG("OTHER")); /* what was read is what counts */
+	answered(&s, STATS, "\"queued_turns\":1,\"pending_bytes\":64"); /* "look" and the list */
 	answered(&s, WAIT("2"), "\"text\":\"two\"");
 	answered(&s, ITEM("3"), BASE64_FIRST);
+	answered(&s, STATS, "\"queued_turns\":0,\"pending_bytes\":0");
+	served_close(&s);
+}
+
+static void a_queued_prompt_that_goes_takes_its_pictures_along(void **state)
+{
+	struct served s;
+
+	(void)state;
+	open_with_files(&s, "{\"say\":\"one\",\"delay_ms\":300}\n");
+	submitted(&s, "r1", "", "", "\"status\":\"running\"");
+	served_until(&s, asks_model);
+	submitted(&s, "r2", "first", ",\"delivery\":\"queue\"", "\"status\":\"queued\"");
+	answered(&s, "{\"id\":7,\"op\":\"interrupt\",\"bot\":\"b\",\"turn\":2}\n",
+		"\"queued\":true");
+	answered(&s, STATS, "\"queued_turns\":0,\"pending_bytes\":0");
+	submitted(&s, "r2", "first", ",\"delivery\":\"queue\"", "\"duplicate\":true");
+	answered(&s, WAIT("1"), "\"text\":\"one\"");
 	served_close(&s);
 }
 
@@ -118,6 +138,7 @@ static void a_steer_brings_its_pictures(void **state)
 	submitted(&s, "r2", "first", ",\"delivery\":\"steer\"", "\"status\":\"queued\"");
 	answered(&s, WAIT("2"), "\"status\":\"steered\"");
 	answered(&s, ITEM("3"), BASE64_FIRST);
+	answered(&s, STATS, "\"queued_turns\":0,\"pending_bytes\":0");
 	answered(&s, WAIT("1"), "\"text\":\"two\"");
 	served_close(&s);
 }
@@ -208,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_follow_the_text_in_order),
 		cmocka_unit_test(a_queued_prompt_keeps_its_pictures),
+		cmocka_unit_test(a_queued_prompt_that_goes_takes_its_pictures_along),
 		cmocka_unit_test(a_steer_brings_its_pictures),
 		cmocka_unit_test(the_same_pictures_are_the_same_request),
 		cmocka_unit_test(what_cannot_be_read_is_no_turn),
