@@ -116,12 +116,12 @@ struct chatgpt;
 struct provider_net {
 	struct fetch *fetch;
 	struct secret_store *keys;
-	struct aws *aws;        /* credentials of AWS; NULL: no provider uses them */
+	struct aws *aws;         /* credentials of AWS; NULL: no provider uses them */
 	struct chatgpt *chatgpt; /* the ChatGPT sign-in; set before the first call */
-	int64_t stall_ms;       /* without a word of the reply; 0: 120 s */
-	int64_t connecting_max; /* requests that wait for a reply's head; 0: no limit */
-	int64_t connecting;     /* … now */
-	struct list in_line;    /* further ones; the families' own */
+	int64_t stall_ms;        /* without a word of the reply; 0: 120 s */
+	int64_t connecting_max;  /* requests that wait for a reply's head; 0: no limit */
+	int64_t connecting;      /* … now */
+	struct list in_line;     /* further ones; the families' own */
 };
 
 /* What a provider is opened with. */

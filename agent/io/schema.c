@@ -144,7 +144,7 @@ static const char version_2[] =
 	"ALTER TABLE turns ADD COLUMN paced_ms INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE turns ADD COLUMN budget_tokens INTEGER;"
 	"ALTER TABLE turns ADD COLUMN origin TEXT;"   /* JSON {kind, name} */
-	"ALTER TABLE turns ADD COLUMN pictures TEXT;" /* JSON {sha256, list}; list until the turn starts */
+	"ALTER TABLE turns ADD COLUMN pictures TEXT;" /* JSON: sha256, and list until it starts */
 	"ALTER TABLE turns ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0;" /* its records are gone */
 	"CREATE INDEX turns_waiting ON turns (id) WHERE status = 'waiting';"
 	"CREATE INDEX turns_paced ON turns (id) WHERE status = 'paced';"
