@@ -1,7 +1,7 @@
 /*
- * fuzz rule: a plain script is written and read as the same, and the lenient reader finds each of its
- * commands; a rule for any of them is met. A `.rules` file that is read is the same as JSON, and
- * decides without losing what is strict.
+ * fuzz rule: a plain script is written and read as the same, and the lenient reader finds each of
+ * its commands; a rule for any of them is met. A `.rules` file that is read is the same as JSON,
+ * and decides without losing what is strict.
  *
  * Input: a script, and after 0x1e a `.rules` file.
  */
@@ -56,7 +56,8 @@ static void check_rules_for(struct str script, const struct rule_script *plain)
 		(void)buf_puts(&text, "prefix_rule(pattern=['");
 		(void)buf_put_str(&text, plain->commands[i].words.items[0]); /* needs no escape */
 		(void)buf_puts(&text, "'])\n");
-		if (rules_count(r) < 64 && plain->commands[i].words.items[0].len <= RULE_WORD_MAX_BYTES)
+		if (rules_count(r) < 64 &&
+			plain->commands[i].words.items[0].len <= RULE_WORD_MAX_BYTES)
 			must(rules_read_text(r, "x", buf_str(&text), NULL) == 0);
 		rules_decide(r, script, &v);
 		must(v.plain && !v.tangled);

@@ -19,6 +19,7 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_answer,
 	&cmd_rehearse,
 	&cmd_login_chatgpt,
+	&cmd_rules_check,
 	&cmd_start,
 	&cmd_models,
 	&cmd_stats,

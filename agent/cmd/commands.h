@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 22 };
+enum { AGENT_COMMANDS = 23 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -27,6 +27,7 @@ extern const struct cli_command cmd_approvals;
 extern const struct cli_command cmd_answer;
 extern const struct cli_command cmd_rehearse;
 extern const struct cli_command cmd_login_chatgpt;
+extern const struct cli_command cmd_rules_check;
 extern const struct cli_command cmd_start;
 extern const struct cli_command cmd_models;
 extern const struct cli_command cmd_stats;

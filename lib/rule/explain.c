@@ -47,7 +47,7 @@ static void put_word(struct buf *to, struct arena *a, const struct rule_word *wo
 		return;
 	}
 	(void)buf_putc(to, '\'');
-	(void)text_put_line(to, find_text(&f, word));
+	(void)text_put_line(to, rule_find_text(&f, word));
 	(void)buf_putc(to, '\'');
 }
 
@@ -116,7 +116,8 @@ static void put_command(struct buf *to, struct arena *a, const struct rules *r, 
 		(void)buf_puts(to, "    no rule\n");
 }
 
-static void put_outcome(struct buf *to, const struct rule_verdict *v, const struct rule_doubt *doubt)
+static void put_outcome(
+	struct buf *to, const struct rule_verdict *v, const struct rule_doubt *doubt)
 {
 	static const char *const means[] = {
 		[RULE_NONE] = "no rule decides; inside the sandbox, or as it asked",
@@ -137,7 +138,8 @@ static void put_outcome(struct buf *to, const struct rule_verdict *v, const stru
 	if (v->plain)
 		(void)buf_puts(to, "  a plain script: allowed when every command is\n");
 	else
-		(void)buf_printf(to, "  not a plain script, so that no allow rule counts: %s at byte %zu\n",
+		(void)buf_printf(to,
+			"  not a plain script, so that no allow rule counts: %s at byte %zu\n",
 			doubt->why, doubt->at);
 }
 

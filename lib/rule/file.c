@@ -4,8 +4,8 @@
 enum {
 	LIST_MAX = RULE_ALTERNATIVES_MAX, /* examples and paths are as many at most */
 };
-_Static_assert(RULE_EXAMPLES_MAX <= RULE_ALTERNATIVES_MAX &&
-		       RULE_PATTERN_MAX <= RULE_ALTERNATIVES_MAX,
+_Static_assert(
+	RULE_EXAMPLES_MAX <= RULE_ALTERNATIVES_MAX && RULE_PATTERN_MAX <= RULE_ALTERNATIVES_MAX,
 	"the longest list that is allowed");
 
 enum token {
@@ -170,8 +170,8 @@ static int read_items(struct parser *p, int depth, struct value *list)
 
 	for (; !is_char(p, "]"); n++) {
 		if (n == LIST_MAX)
-			return error_set(p->err, &RULES_LIMIT, "%s:%u: more than %d items in a list",
-				p->name, p->line, LIST_MAX);
+			return error_set(p->err, &RULES_LIMIT,
+				"%s:%u: more than %d items in a list", p->name, p->line, LIST_MAX);
 		if (read_value(p, depth, &items[n]) < 0)
 			return -1;
 		if (is_char(p, "]"))
@@ -298,8 +298,7 @@ static int take_decision(struct parser *p, const struct argument *a, struct rule
 		!str_is(a->value.text, rule_decision_names[d->decision]))
 		d->decision++;
 	if (d->decision > RULE_FORBIDDEN)
-		return fail_at(
-			p, a->value.line, "decision is none of allow, prompt and forbidden");
+		return fail_at(p, a->value.line, "decision is none of allow, prompt and forbidden");
 	return 0;
 }
 
@@ -313,8 +312,8 @@ static int take_example(struct parser *p, const struct value *v, struct str_list
 		return take_words(p, v, ret);
 	p->line = v->line;
 	if (!rule_script_read(&p->a, v->text, &script, &doubt))
-		return fail(p, "an example is no plain script: %s at byte %zu", doubt.why,
-			doubt.at);
+		return fail(
+			p, "an example is no plain script: %s at byte %zu", doubt.why, doubt.at);
 	if (script.count != 1)
 		return fail(p, "an example of %zu commands", script.count);
 	*ret = script.commands[0].words;
@@ -388,7 +387,8 @@ static int read_host_executable(struct parser *p)
 		return -1;
 	for (size_t i = 0; i < args[1].value.count; i++)
 		if (args[1].value.items[i].text.p[0] != '/')
-			return fail_at(p, args[1].value.items[i].line, "a path that is not absolute");
+			return fail_at(
+				p, args[1].value.items[i].line, "a path that is not absolute");
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /*
- * find: every command that can be told from a script, for rules that restrain. The reading itself is
- * in lex.c, programs that start others are in wrap.c; here commands are noted, and what ends it all.
+ * find: every command that can be told from a script, for rules that restrain. The reading itself
+ * is in lex.c, programs that start others are in wrap.c; here commands are noted, and what ends it
+ * all.
  */
 #include "rule/internal.h"
 
@@ -29,7 +30,8 @@ static void note(struct finder *f, struct rule_word *words, size_t count)
 	f->items[f->count++] = (struct rule_found){words, count};
 }
 
-/* A command named by a glob is one that every rule is compared with, so there are not to be many. */
+/* A command named by a glob is one that every rule is compared with, so there are not to be many.
+ */
 static void note_shape(struct finder *f, struct rule_word *words, size_t count)
 {
 	if (!has_letters(words[0].text))
@@ -39,7 +41,7 @@ static void note_shape(struct finder *f, struct rule_word *words, size_t count)
 	note(f, words, count);
 }
 
-void find_command(struct finder *f, struct rule_word *words, size_t count)
+void rule_find_command(struct finder *f, struct rule_word *words, size_t count)
 {
 	_cleanup_(mem) bool *begins = xcalloc(count + 1, sizeof(*begins));
 	size_t more = 0; /* 1: words may be added behind, and the last one says so */
@@ -55,7 +57,7 @@ void find_command(struct finder *f, struct rule_word *words, size_t count)
 			continue;
 		}
 		note(f, words + i, count - i + more);
-		if (find_started(f, words, count, i, begins))
+		if (rule_find_started(f, words, count, i, begins))
 			more = 1;
 		/* behind a program that starts others: `time { …`, `env A=b …` */
 		if (rule_is_reserved(words[i].text) || rule_is_variable(words[i].text))
@@ -72,17 +74,18 @@ static void find_fed(struct finder *f)
 		const struct rule_found c = f->items[i];
 		_cleanup_(buf) struct buf all = BUF_INIT(2 * RULE_SCRIPT_MAX_BYTES);
 
-		for (size_t k = 1; k < c.count && !find_is_shell(&c); k++) {
-			const struct str text = find_text(f, &c.words[k]);
+		for (size_t k = 1; k < c.count && !rule_find_is_shell(&c); k++) {
+			const struct str text = rule_find_text(f, &c.words[k]);
 
-			if (!find_spend(f, text.len + 1))
+			if (!rule_find_spend(f, text.len + 1))
 				return;
 			(void)buf_put_str(&all, text); /* shorter than the script */
 			(void)buf_putc(&all, ' ');
 			if (c.count > 2)
-				find_script(f, text);
+				rule_find_script(f, text);
 		}
-		find_script(f, (struct str){arena_strndup(f->a, buf_str(&all).p, all.len), all.len});
+		rule_find_script(
+			f, (struct str){arena_strndup(f->a, buf_str(&all).p, all.len), all.len});
 	}
 }
 
@@ -93,7 +96,7 @@ void rule_find(struct arena *a, struct str script, struct rule_finds *ret)
 	if (script.len > RULE_SCRIPT_MAX_BYTES)
 		f.tangled = true;
 	else
-		find_script(&f, script);
+		rule_find_script(&f, script);
 	if (f.fed && f.flows)
 		find_fed(&f);
 	ret->items = f.count > 0 ? arena_dup(a, f.items, f.count * sizeof(*f.items)) : NULL;

@@ -9,9 +9,10 @@
 /*
  * Names (names.c).
  */
-bool rule_is_reserved(struct str word);  /* a reserved word of dash or bash */
-bool rule_is_meddling(struct str word);  /* a builtin that may change what later words mean */
-bool rule_is_variable(struct str word);  /* NAME=… or NAME+=… */
+bool rule_list_has(const char *list, struct str word); /* blanks between; NULL has none */
+bool rule_is_reserved(struct str word);                /* a reserved word of dash or bash */
+bool rule_is_meddling(struct str word); /* a builtin that may change what later words mean */
+bool rule_is_variable(struct str word); /* NAME=… or NAME+=… */
 
 /*
  * Sets (set.c).
@@ -65,7 +66,7 @@ struct finder {
 	struct arena *a;
 	struct rule_found *items;
 	size_t count, cap;
-	size_t steps; /* left */
+	size_t steps;  /* left */
 	size_t shapes; /* commands named by a glob */
 	int depth;
 	bool tangled;
@@ -73,20 +74,20 @@ struct finder {
 	bool flows; /* and what another writes may get there */
 };
 /* Reads a script within the script. The text lives as long as the arena. */
-void find_script(struct finder *f, struct str text);
-/* One command: notes it, and what it starts. The words live as long as the arena, may be changed, and
- * are followed by one more, a RULE_ANY. */
-void find_command(struct finder *f, struct rule_word *words, size_t count);
+void rule_find_script(struct finder *f, struct str text);
+/* One command: notes it, and what it starts. The words live as long as the arena, may be changed,
+ * and are followed by one more, a RULE_ANY. */
+void rule_find_command(struct finder *f, struct rule_word *words, size_t count);
 /* What the command at words[at] starts: marks where others begin, reads scripts it is given, blurs
  * words that are put in their places later. Whether more words may be added behind. */
-bool find_started(
+bool rule_find_started(
 	struct finder *f, struct rule_word *words, size_t count, size_t at, bool *begins);
 /* Whether the command is a shell, so that its words are no text but its own. */
-bool find_is_shell(const struct rule_found *c);
+bool rule_find_is_shell(const struct rule_found *c);
 /* A word as it would stand in a script. */
-struct str find_text(struct finder *f, const struct rule_word *word);
+struct str rule_find_text(struct finder *f, const struct rule_word *word);
 /* n steps are done; false when none are left, and then it is tangled. */
-static inline bool find_spend(struct finder *f, size_t n)
+static inline bool rule_find_spend(struct finder *f, size_t n)
 {
 	if (f->tangled || n > f->steps) {
 		f->tangled = true;

@@ -5,91 +5,11 @@
  * goes on in one way and reads the rest once more in the other (read_again). What stands inside of
  * substitutions is read in place, since only reading tells where it ends.
  */
-#include "rule/internal.h"
-
-enum {
-	HEREDOCS_MAX = 16, /* ours: begun in one line */
-	WORD_MAX_BYTES = 2 * RULE_SCRIPT_MAX_BYTES, /* a mark for what is not known may be longer than it */
-};
-
-struct heredoc {
-	struct str end;
-	bool quoted, tabs;
-};
-struct heredocs {
-	struct heredoc items[HEREDOCS_MAX];
-	size_t count;
-};
-
-/* What the next word is, besides a part of the command. */
-enum next { NEXT_WORD, NEXT_DROPPED, NEXT_HERE_STRING, NEXT_HEREDOC };
-
-struct scan {
-	struct finder *f;
-	struct str text;
-	size_t at;
-	struct heredocs *heredocs; /* of this text, whatever stands inside what */
-	bool inside;               /* in $( or <( : a ')' ends it */
-	size_t parens, cases;      /* open ones */
-
-	struct rule_word *words; /* of the command so far */
-	size_t count, cap;
-	enum next next;
-	bool heredoc_tabs;
-
-	struct buf word;
-	bool in_word;
-	bool bare;   /* without quotes and substitutions so far */
-	bool any;    /* only running would tell it */
-	bool shape;  /* a glob */
-	bool brace;  /* '{' and then ',' or ".." */
-	bool opened; /* '{' */
-};
-
-static void scan_commands(struct scan *s);
-static void read_dollar(struct scan *s, bool quoted);
-static void read_backticks(struct scan *s, bool quoted);
-
-static int peek(const struct scan *s, size_t ahead)
-{
-	return s->at + ahead < s->text.len ? (unsigned char)s->text.p[s->at + ahead] : -1;
-}
-
-static bool is_digit(int c)
-{
-	return c >= '0' && c <= '9';
-}
-static bool is_name(int c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-}
-
-static struct str rest_from(const struct scan *s, size_t at)
-{
-	return (struct str){s->text.p + at, s->text.len - at};
-}
-
-/* Ends everything: there is more to this than is worth following. */
-static void give_up(struct scan *s)
-{
-	s->f->tangled = true;
-	s->at = s->text.len;
-}
-
-static void read_again(struct scan *s, size_t from)
-{
-	find_script(s->f, rest_from(s, from));
-}
+#include "rule/scan.h"
 
 /*
  * Words.
  */
-static void put(struct scan *s, char c)
-{
-	s->in_word = true;
-	(void)buf_putc(&s->word, c); /* a word is no longer than its text */
-}
-
 static void add_word(struct scan *s, struct str text, enum rule_certainty certainty)
 {
 	if (s->count == s->cap) {
@@ -109,7 +29,8 @@ static void end_command(struct scan *s)
 		return;
 	add_word(s, STR("$?"), RULE_ANY);
 	s->count = 0;
-	find_command(s->f, arena_dup(s->f->a, s->words, (count + 1) * sizeof(*s->words)), count);
+	rule_find_command(
+		s->f, arena_dup(s->f->a, s->words, (count + 1) * sizeof(*s->words)), count);
 }
 
 /* Where the reading of what follows hangs on a word. 1: it is no part of a command. */
@@ -140,7 +61,7 @@ static bool take_braces(struct scan *s, struct str word, enum rule_certainty cer
 	while (str_next(&rest, ',', &part)) {
 		_cleanup_(buf) struct buf one = BUF_INIT(WORD_MAX_BYTES);
 
-		if (!find_spend(s->f, word.len))
+		if (!rule_find_spend(s->f, word.len))
 			return true;
 		(void)buf_put(&one, word.p, (size_t)open); /* parts of the word */
 		(void)buf_put_str(&one, part);
@@ -153,7 +74,9 @@ static bool take_braces(struct scan *s, struct str word, enum rule_certainty cer
 
 static void take_word(struct scan *s, struct str word)
 {
-	const enum rule_certainty certainty = s->any ? RULE_ANY : s->shape ? RULE_SHAPE : RULE_EXACT;
+	const enum rule_certainty certainty = s->any     ? RULE_ANY
+					      : s->shape ? RULE_SHAPE
+							 : RULE_EXACT;
 
 	if (s->count == 0 && s->bare && take_reserved(s, word))
 		return;
@@ -169,7 +92,7 @@ static void take_heredoc(struct scan *s, struct str word)
 	struct heredocs *h = s->heredocs;
 
 	if (s->any || h->count == HEREDOCS_MAX) {
-		give_up(s);
+		scan_give_up(s);
 		return;
 	}
 	word.p = arena_strndup(s->f->a, word.p, word.len);
@@ -196,272 +119,9 @@ static void end_word(struct scan *s)
 	else if (what == NEXT_HEREDOC)
 		take_heredoc(s, word);
 	else if (what == NEXT_HERE_STRING)
-		find_script(s->f, (struct str){arena_strndup(s->f->a, word.p, word.len), word.len});
+		rule_find_script(
+			s->f, (struct str){arena_strndup(s->f->a, word.p, word.len), word.len});
 	forget_word(s);
-}
-
-/*
- * Quotes and substitutions: each is read from its first byte to behind its last. A word with a
- * substitution is one that only running tells.
- */
-static void unsure(struct scan *s)
-{
-	(void)buf_puts(&s->word, "$?"); /* and says so where the word is read as a script */
-	s->in_word = true;
-	s->any = true;
-	s->bare = false;
-}
-
-/* A script up to its ')', which is read in place. */
-static void read_inside(struct scan *s, size_t skip)
-{
-	struct scan in = {
-		.f = s->f,
-		.text = s->text,
-		.at = s->at + skip,
-		.heredocs = s->heredocs,
-		.inside = true,
-		.word = BUF_INIT(WORD_MAX_BYTES),
-		.bare = true,
-	};
-
-	unsure(s);
-	if (s->f->depth == FIND_DEPTH_MAX) {
-		give_up(s);
-		return;
-	}
-	s->f->depth++;
-	scan_commands(&in);
-	s->f->depth--;
-	s->at = in.at;
-	buf_release(&in.word);
-	free(in.words);
-}
-
-static void read_double(struct scan *s);
-
-static void read_single(struct scan *s)
-{
-	const size_t begin = s->at + 1;
-	const ptrdiff_t end = str_find(s->text, STR("'"), begin);
-
-	s->in_word = true;
-	s->bare = false;
-	if (end < 0)
-		read_again(s, begin);
-	s->at = end < 0 ? s->text.len : (size_t)end + 1;
-	(void)buf_put(&s->word, s->text.p + begin, (end < 0 ? s->text.len : (size_t)end) - begin);
-}
-
-/* ${NAME…}: what stands behind the name is read twice, once as a part of the word, to see its end,
- * and once as a script, since a default may be a command. */
-static void read_parameter(struct scan *s)
-{
-	size_t from;
-
-	unsure(s);
-	if (s->f->depth == FIND_DEPTH_MAX) {
-		give_up(s);
-		return;
-	}
-	s->f->depth++;
-	s->at += 2;
-	while (peek(s, 0) == '#' || peek(s, 0) == '!')
-		s->at++;
-	while (is_name(peek(s, 0)))
-		s->at++;
-	while (peek(s, 0) > 0 && strchr(":-+=?%#/^,@*", peek(s, 0)))
-		s->at++;
-	from = s->at;
-	for (int c; (c = peek(s, 0)) >= 0 && c != '}' && find_spend(s->f, 1);) {
-		if (c == '\\')
-			s->at += 2;
-		else if (c == '\'')
-			read_single(s);
-		else if (c == '"')
-			read_double(s);
-		else if (c == '$')
-			read_dollar(s, true);
-		else if (c == '`')
-			read_backticks(s, true);
-		else
-			s->at++;
-	}
-	s->f->depth--;
-	if (s->at > s->text.len)
-		s->at = s->text.len;
-	if (s->at > from)
-		find_script(s->f, (struct str){s->text.p + from, s->at - from});
-	if (peek(s, 0) == '}')
-		s->at++;
-	else
-		read_again(s, from);
-}
-
-/* The number after a backslash in $'…': up to `max` digits of a base. */
-static unsigned read_number(struct scan *s, unsigned base, int max)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned value = 0;
-
-	for (int i = 0; i < max; i++, s->at++) {
-		const int c = peek(s, 0);
-		const char *digit = c > 0 ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
-
-		if (!digit || (unsigned)(digit - digits) >= base)
-			break;
-		value = value * base + (unsigned)(digit - digits);
-	}
-	return value;
-}
-
-static void put_point(struct scan *s, unsigned point)
-{
-	char bytes[4];
-
-	if (point < 0x110000 && (point < 0xd800 || point > 0xdfff))
-		(void)buf_put(&s->word, bytes, utf8_encode(point, bytes)); /* shorter than its escape */
-}
-
-/* What follows a backslash in bash's $'…'. */
-static void read_escape(struct scan *s)
-{
-	static const char letters[] = "abefnrtvE", meant[] = "\a\b\x1b\f\n\r\t\v\x1b";
-	const int c = peek(s, 0);
-	const char *letter = c > 0 ? strchr(letters, c) : NULL;
-
-	if (c >= '0' && c <= '7') {
-		put(s, (char)read_number(s, 8, 3));
-		return;
-	}
-	s->at++;
-	if (c == 'x')
-		put(s, (char)read_number(s, 16, 2));
-	else if (c == 'u' || c == 'U')
-		put_point(s, read_number(s, 16, c == 'u' ? 4 : 8));
-	else if (c == 'c') {
-		put(s, (char)(peek(s, 0) & 0x1f));
-		s->at++;
-	} else if (letter)
-		put(s, meant[letter - letters]);
-	else if (c >= 0)
-		put(s, (char)c);
-}
-
-static void read_ansi(struct scan *s)
-{
-	const size_t begin = s->at, before = s->word.len;
-	bool quotes = false;
-	const char *nul;
-
-	s->in_word = true;
-	s->bare = false;
-	s->at += 2;
-	for (int c; (c = peek(s, 0)) >= 0 && c != '\'' && find_spend(s->f, 1);) {
-		s->at++;
-		if (c != '\\') {
-			put(s, (char)c);
-			continue;
-		}
-		quotes = quotes || peek(s, 0) == '\'';
-		read_escape(s);
-	}
-	nul = memchr(buf_str(&s->word).p + before, '\0', s->word.len - before);
-	if (nul) /* bash stops there */
-		s->word.len = (size_t)(nul - s->word.data);
-	if (s->at >= s->text.len) {
-		s->at = s->text.len;
-		read_again(s, begin + 2);
-		return;
-	}
-	s->at++;
-	if (quotes) /* dash reads on after the first quote */
-		read_again(s, begin + 1);
-}
-
-static void read_dollar(struct scan *s, bool quoted)
-{
-	const int c = peek(s, 1);
-
-	if (c == '(') {
-		read_inside(s, 2);
-	} else if (c == '{') {
-		read_parameter(s);
-	} else if (c == '\'' && !quoted) {
-		read_ansi(s);
-	} else if (c == '"' && !quoted) {
-		s->at++;
-	} else if (is_name(c)) {
-		unsure(s);
-		s->at++;
-		while (is_name(peek(s, 0)))
-			s->at++;
-	} else if (c > 0 && strchr("@*#?$!-[", c)) {
-		unsure(s);
-		s->at += 2;
-	} else {
-		put(s, '$');
-		s->at++;
-	}
-}
-
-static void read_backticks(struct scan *s, bool quoted)
-{
-	const size_t begin = s->at + 1;
-	_cleanup_(buf) struct buf in = BUF_INIT(WORD_MAX_BYTES);
-
-	unsure(s);
-	s->at++;
-	for (int c; (c = peek(s, 0)) >= 0 && c != '`' && find_spend(s->f, 1);) {
-		const int next = peek(s, 1);
-
-		s->at++;
-		if (c == '\\' && next > 0 && (strchr("\\`$", next) || (quoted && next == '"'))) {
-			c = next;
-			s->at++;
-		}
-		(void)buf_putc(&in, (char)c); /* a part of the text */
-	}
-	find_script(s->f, (struct str){arena_strndup(s->f->a, buf_str(&in).p, in.len), in.len});
-	if (peek(s, 0) == '`')
-		s->at++;
-	else
-		read_again(s, begin);
-}
-
-/* One byte, or what begins with it, between double quotes or in a here-document. */
-static void read_in_double(struct scan *s, int c)
-{
-	const int next = peek(s, 1);
-
-	if (c == '$') {
-		read_dollar(s, true);
-	} else if (c == '`') {
-		read_backticks(s, true);
-	} else if (c == '\\' && next > 0 && strchr("$`\"\\\n", next)) {
-		if (next != '\n')
-			put(s, (char)next);
-		s->at += 2;
-	} else {
-		put(s, (char)c);
-		s->at++;
-	}
-}
-
-static void read_double(struct scan *s)
-{
-	const size_t begin = s->at + 1;
-	int c;
-
-	s->in_word = true;
-	s->bare = false;
-	s->at++;
-	while ((c = peek(s, 0)) >= 0 && c != '"' && find_spend(s->f, 1))
-		read_in_double(s, c);
-	if (c == '"')
-		s->at++;
-	else
-		read_again(s, begin);
 }
 
 /*
@@ -478,8 +138,8 @@ static void read_substitutions(struct scan *s, struct str body)
 		.word = BUF_INIT(WORD_MAX_BYTES),
 	};
 
-	for (int c; (c = peek(&in, 0)) >= 0 && find_spend(s->f, 1);)
-		read_in_double(&in, c);
+	for (int c; (c = scan_peek(&in, 0)) >= 0 && rule_find_spend(s->f, 1);)
+		rule_scan_in_double(&in, c);
 	buf_release(&in.word);
 }
 
@@ -504,7 +164,7 @@ static void read_heredoc(struct scan *s, const struct heredoc *h)
 		const ptrdiff_t newline = str_find(s->text, STR("\n"), line);
 		size_t end = newline < 0 ? s->text.len : (size_t)newline, from = line;
 
-		if (!find_spend(s->f, end - line + 1))
+		if (!rule_find_spend(s->f, end - line + 1))
 			return;
 		next = newline < 0 ? s->text.len : end + 1;
 		while (h->tabs && from < end && s->text.p[from] == '\t')
@@ -512,7 +172,7 @@ static void read_heredoc(struct scan *s, const struct heredoc *h)
 		if (!str_eq((struct str){s->text.p + from, end - from}, h->end))
 			continue;
 		if (!h->quoted && is_continued(s, line)) {
-			read_again(s, next); /* not its end, by all accounts */
+			scan_read_again(s, next); /* not its end, by all accounts */
 			continue;
 		}
 		ended = true;
@@ -521,7 +181,7 @@ static void read_heredoc(struct scan *s, const struct heredoc *h)
 	}
 	if (!ended)
 		s->at = s->text.len;
-	find_script(s->f, (struct str){s->text.p + begin, line - begin});
+	rule_find_script(s->f, (struct str){s->text.p + begin, line - begin});
 	if (!h->quoted)
 		read_substitutions(s, (struct str){s->text.p + begin, line - begin});
 }
@@ -543,28 +203,28 @@ static bool is_descriptor(struct str word)
 	if (word.len > 2 && word.p[0] == '{' && word.p[word.len - 1] == '}')
 		return true; /* bash's {NAME}> */
 	for (size_t i = 0; i < word.len; i++)
-		if (!is_digit((unsigned char)word.p[i]))
+		if (!scan_is_digit((unsigned char)word.p[i]))
 			return false;
 	return true;
 }
 
 static void read_redirection(struct scan *s)
 {
-	const int c = peek(s, 0), second = peek(s, 1);
+	const int c = scan_peek(s, 0), second = scan_peek(s, 1);
 
 	if (second == '(') {
 		s->f->flows = true;
-		read_inside(s, 2); /* a part of the word */
+		rule_scan_inside(s, 2); /* a part of the word */
 		return;
 	}
 	if (s->bare && is_descriptor(buf_str(&s->word)))
 		forget_word(s);
 	end_word(s);
-	if (c == '<' && second == '<' && peek(s, 2) == '<') {
+	if (c == '<' && second == '<' && scan_peek(s, 2) == '<') {
 		s->at += 3;
 		s->next = NEXT_HERE_STRING;
 	} else if (c == '<' && second == '<') {
-		s->heredoc_tabs = peek(s, 2) == '-';
+		s->heredoc_tabs = scan_peek(s, 2) == '-';
 		s->at += s->heredoc_tabs ? 3 : 2;
 		s->next = NEXT_HEREDOC;
 	} else {
@@ -575,9 +235,9 @@ static void read_redirection(struct scan *s)
 
 static void read_ampersand(struct scan *s)
 {
-	if (peek(s, 1) == '>') { /* bash: a redirection; dash: a command ends, too */
+	if (scan_peek(s, 1) == '>') { /* bash: a redirection; dash: a command ends, too */
 		end_word(s);
-		read_again(s, s->at + 1);
+		scan_read_again(s, s->at + 1);
 		s->at++;
 		return;
 	}
@@ -604,24 +264,24 @@ static bool read_paren(struct scan *s, int c)
 /* A glob's [class] is one hole. */
 static void read_class(struct scan *s)
 {
-	size_t ahead = 2;
+	size_t ahead = scan_peek(s, 1) == ']' ? 2 : 1; /* "[]…]" holds one */
 	int c;
 
-	while ((c = peek(s, ahead)) >= 0 && !strchr("] \t\n;|&()<>'\"\\$`", c))
+	while ((c = scan_peek(s, ahead)) >= 0 && !strchr("] \t\n;|&()<>'\"\\$`", c))
 		ahead++;
 	s->any = s->any || (c > 0 && strchr("'\"\\$`", c));
 	s->shape = s->shape || c == ']';
-	put(s, c == ']' ? '\0' : '[');
+	scan_put(s, c == ']' ? '\0' : '[');
 	s->at += c == ']' ? ahead + 1 : 1;
 }
 
 static void read_backslash(struct scan *s)
 {
-	const int next = peek(s, 1);
+	const int next = scan_peek(s, 1);
 
 	if (next != '\n') {
 		s->bare = false;
-		put(s, next < 0 ? '\\' : (char)next);
+		scan_put(s, next < 0 ? '\\' : (char)next);
 	}
 	s->at += next < 0 ? 1 : 2;
 }
@@ -632,9 +292,9 @@ static void read_bare(struct scan *s, int c)
 		s->shape = true;
 		c = '\0';
 	}
-	s->brace = s->brace || (s->opened && (c == ',' || (c == '.' && peek(s, 1) == '.')));
+	s->brace = s->brace || (s->opened && (c == ',' || (c == '.' && scan_peek(s, 1) == '.')));
 	s->opened = s->opened || c == '{';
-	put(s, (char)c);
+	scan_put(s, (char)c);
 	s->at++;
 }
 
@@ -645,16 +305,16 @@ static void read_word_part(struct scan *s, int c)
 		read_backslash(s);
 		return;
 	case '\'':
-		read_single(s);
+		rule_scan_single(s);
 		return;
 	case '"':
-		read_double(s);
+		rule_scan_double(s);
 		return;
 	case '$':
-		read_dollar(s, false);
+		rule_scan_dollar(s, false);
 		return;
 	case '`':
-		read_backticks(s, false);
+		rule_scan_backticks(s, false);
 		return;
 	case '[':
 		read_class(s);
@@ -684,7 +344,7 @@ static bool read_part(struct scan *s, int c)
 	case '|':
 		end_word(s);
 		end_command(s);
-		s->f->flows = s->f->flows || (c == '|' && peek(s, 1) != '|');
+		s->f->flows = s->f->flows || (c == '|' && scan_peek(s, 1) != '|');
 		s->at++;
 		return true;
 	case '&':
@@ -702,11 +362,11 @@ static bool read_part(struct scan *s, int c)
 	return true;
 }
 
-static void scan_commands(struct scan *s)
+void rule_scan_commands(struct scan *s)
 {
 	int c;
 
-	while ((c = peek(s, 0)) >= 0 && find_spend(s->f, 1)) {
+	while ((c = scan_peek(s, 0)) >= 0 && rule_find_spend(s->f, 1)) {
 		if (c == '#' && !s->in_word) {
 			const ptrdiff_t newline = str_find(s->text, STR("\n"), s->at);
 
@@ -720,7 +380,7 @@ static void scan_commands(struct scan *s)
 	end_command(s);
 }
 
-void find_script(struct finder *f, struct str text)
+void rule_find_script(struct finder *f, struct str text)
 {
 	struct heredocs none = {.count = 0};
 	struct scan s = {
@@ -733,10 +393,10 @@ void find_script(struct finder *f, struct str text)
 
 	if (f->depth == FIND_DEPTH_MAX)
 		f->tangled = true;
-	if (f->tangled)
+	if (!rule_find_spend(f, text.len)) /* for what is passed over at once: quotes, comments */
 		return;
 	f->depth++;
-	scan_commands(&s);
+	rule_scan_commands(&s);
 	f->depth--;
 	buf_release(&s.word);
 	free(s.words);

@@ -203,8 +203,8 @@ static int refuse_by_rule(const struct rule *rule, struct error *err)
 		}
 	}
 	return error_set(err, &RULES_FORBIDDEN, "a command rule forbids '%.*s'%s%.*s",
-		STR_ARG(str_cut(buf_str(&pattern), 200)), why.len > 0 ? ": " : "",
-		(int)why.len, why.p ? why.p : "");
+		STR_ARG(str_cut(buf_str(&pattern), 200)), why.len > 0 ? ": " : "", (int)why.len,
+		why.p ? why.p : "");
 }
 
 int rules_refusal(const struct rules *r, const struct rule_verdict *v, struct error *err)
@@ -212,7 +212,8 @@ int rules_refusal(const struct rules *r, const struct rule_verdict *v, struct er
 	must(v->decision == RULE_FORBIDDEN);
 	if (v->rule)
 		return refuse_by_rule(v->rule, err);
-	return error_set(err, &RULES_UNREADABLE, "the command rules could not be read, so no command "
-						 "runs: %.*s",
+	return error_set(err, &RULES_UNREADABLE,
+		"the command rules could not be read, so no command "
+		"runs: %.*s",
 		STR_ARG(r->unreadable));
 }

@@ -1,22 +1,21 @@
 /* names: words that shells read in their own way. */
 #include "rule/internal.h"
 
-static bool is_one_of(struct str word, const char *const *names, size_t count)
+bool rule_list_has(const char *list, struct str word)
 {
-	for (size_t i = 0; i < count; i++)
-		if (str_is(word, names[i]))
+	struct str rest = str_from(list), one;
+
+	while (list && str_next(&rest, ' ', &one))
+		if (str_eq(one, word))
 			return true;
 	return false;
 }
 
 bool rule_is_reserved(struct str word)
 {
-	static const char *const names[] = {
-		"!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac",
-		"fi", "for", "function", "if", "in", "select", "then", "time", "until", "while",
-	};
-
-	return is_one_of(word, names, ARRAY_LEN(names));
+	return rule_list_has("! { } [[ ]] case coproc do done elif else esac fi for function if in "
+			     "select then time until while",
+		word);
 }
 
 /*
@@ -27,16 +26,14 @@ bool rule_is_reserved(struct str word)
  */
 bool rule_is_meddling(struct str word)
 {
-	static const char *const names[] = {
-		".", "alias", "bg", "bind", "break", "builtin", "caller", "chdir", "command",
-		"compgen", "complete", "compopt", "continue", "declare", "dirs", "disown", "enable",
-		"eval", "exec", "export", "fc", "fg", "getopts", "hash", "help", "history", "jobs",
-		"let", "local", "logout", "mapfile", "popd", "printf", "pushd", "read", "readarray",
-		"readonly", "return", "set", "shift", "shopt", "source", "suspend", "trap",
-		"typeset", "unalias", "unset", "wait",
-	};
-
-	return is_one_of(word, names, ARRAY_LEN(names));
+	return rule_list_has(". alias bg bind break builtin caller chdir command compgen complete "
+			     "compopt continue "
+			     "declare dirs disown enable eval exec export fc fg getopts hash help "
+			     "history jobs let "
+			     "local logout mapfile popd printf pushd read readarray readonly "
+			     "return set shift shopt "
+			     "source suspend trap typeset unalias unset wait",
+		word);
 }
 
 static bool is_name_byte(char c)

@@ -1,4 +1,5 @@
-/* read: `.rules` files and folders of them. Links are refused: what a name stands for is to be seen. */
+/* read: `.rules` files and folders of them. Links are refused: what a name stands for is to be
+ * seen. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -26,8 +26,8 @@
  *     - "…", in which anything stands but "  $  `  and backslash
  *   with nothing in between. All of it is valid UTF-8, without control characters but tab and
  *   newline; characters past ASCII stand in quotes. The first word of a command, quotes removed,
- *     - consists of letters, digits and  _ - . / , : + @  alone (so no NAME=VALUE, no %1, no !), or
- *       is [
+ *     - consists of letters, digits and  _ - . / , : + @  alone (so no NAME=VALUE, no %1, no !) and
+ *       begins with neither - nor + (which `sh -c` would take for an option), or is [
  *     - is no reserved word of dash or bash, and no builtin of theirs that may change what later
  *       words mean, runs its words or writes a variable (eval . export alias set read printf …).
  *   No word of `test` or `[` is -v, with which bash evaluates the next. At most
@@ -71,15 +71,15 @@
 #include "text/text.h"
 
 enum {
-	RULE_SCRIPT_MAX_BYTES = 65536,      /* ours: four of the longest shell call (agent spec 5.1) */
-	RULE_PATTERN_MAX = 32,              /* ours: words of a pattern; the matcher's are bits */
-	RULE_ALTERNATIVES_MAX = 64,         /* ours */
-	RULE_WORD_MAX_BYTES = 1024,         /* ours */
+	RULE_SCRIPT_MAX_BYTES = 65536, /* ours: four of the longest shell call (agent spec 5.1) */
+	RULE_PATTERN_MAX = 32,         /* ours: words of a pattern; the matcher's are bits */
+	RULE_ALTERNATIVES_MAX = 64,    /* ours */
+	RULE_WORD_MAX_BYTES = 1024,    /* ours */
 	RULE_JUSTIFICATION_MAX_BYTES = 1024, /* ours: a line that a person or a model reads */
-	RULE_EXAMPLES_MAX = 64,             /* ours: of each kind, per rule */
-	RULES_MAX = 4096,                   /* ours: four times what a decision is measured with */
-	RULES_FILE_MAX_BYTES = 262144,      /* sonny spec 9 */
-	RULES_FILES_MAX = 64,               /* sonny spec 9 */
+	RULE_EXAMPLES_MAX = 64,              /* ours: of each kind, per rule */
+	RULES_MAX = 4096,                    /* ours: four times what a decision is measured with */
+	RULES_FILE_MAX_BYTES = 262144,       /* sonny spec 9 */
+	RULES_FILES_MAX = 64,                /* sonny spec 9 */
 };
 
 /* A script in a rule's field, a word that is none, an unknown name: the text says where. */
@@ -193,8 +193,8 @@ void rules_put_json(const struct rules *r, struct json_out *j, const char *name)
  */
 int rules_read_text(struct rules *r, const char *name, struct str text, struct error *err);
 /* One file, or the files *.rules of a folder in the order of their names (bytes), hidden ones left
- * out. What is a symbolic link, or no regular file, is RULES_UNREADABLE; so is a path at which there
- * is nothing. */
+ * out. What is a symbolic link, or no regular file, is RULES_UNREADABLE; so is a path at which
+ * there is nothing. */
 int rules_read_path(const char *path, struct rules **ret, struct error *err);
 
 /*
@@ -202,12 +202,13 @@ int rules_read_path(const char *path, struct rules **ret, struct error *err);
  */
 struct rule_verdict {
 	enum rule_decision decision;
-	const struct rule *rule; /* of that decision, the first that matched; NULL: none is to blame */
+	const struct rule
+		*rule; /* of that decision, the first that matched; NULL: none is to blame */
 	bool plain;
 	bool tangled; /* decided as though every forbidden and prompt rule matched */
 };
-/* What the rules say of a script. Pure, and total: there is no script it fails on. An unreadable set
- * forbids. */
+/* What the rules say of a script. Pure, and total: there is no script it fails on. An unreadable
+ * set forbids. */
 void rules_decide(const struct rules *r, struct str script, struct rule_verdict *ret);
 /* Why a script was forbidden, for a person or a model: RULES_UNREADABLE or RULES_FORBIDDEN. -1. */
 int rules_refusal(const struct rules *r, const struct rule_verdict *v, struct error *err);

@@ -149,9 +149,11 @@ static int check_program(struct reader *r, size_t at, struct str word)
 	const char *why = NULL;
 
 	for (size_t i = 0; i < word.len; i++)
-		if (!is_word_byte((unsigned char)word.p[i]) &&
-			!strchr("_-./,:+@", word.p[i]) && !str_is(word, "["))
+		if (!is_word_byte((unsigned char)word.p[i]) && !strchr("_-./,:+@", word.p[i]) &&
+			!str_is(word, "["))
 			why = "a program's name of unusual characters";
+	if (word.p[0] == '-' || word.p[0] == '+') /* `sh -c` takes the first one for an option */
+		why = "a program's name like an option";
 	if (rule_is_variable(word))
 		why = "a variable is set";
 	else if (word.len == 0)

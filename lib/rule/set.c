@@ -44,7 +44,8 @@ struct rules *rules_new_unreadable(struct str why)
 	struct rules *r = rules_new();
 	struct str cut;
 
-	(void)text_put_line(&clean, (struct str){why.p, why.len < WHY_MAX_BYTES ? why.len : WHY_MAX_BYTES});
+	(void)text_put_line(
+		&clean, (struct str){why.p, why.len < WHY_MAX_BYTES ? why.len : WHY_MAX_BYTES});
 	cut = str_cut(buf_str(&clean), WHY_MAX_BYTES);
 	if (cut.len == 0)
 		cut = STR("no reason was given");

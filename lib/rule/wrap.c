@@ -1,6 +1,6 @@
 /*
- * wrap: programs and builtins that start what their words name. A row says how to get past options to
- * where the other command begins; an option it does not know makes every word behind a possible
+ * wrap: programs and builtins that start what their words name. A row says how to get past options
+ * to where the other command begins; an option it does not know makes every word behind a possible
  * beginning, and a script.
  */
 #include "rule/internal.h"
@@ -18,39 +18,59 @@ enum how {
 
 struct wrapper {
 	const char *name;
-	enum how how;
-	const char *flags;    /* letters of options that stand alone */
-	const char *values;   /* of those that take the next word */
-	const char *longs;    /* long options that stand alone, blanks between */
-	const char *long_values;
-	int operands;         /* words before the command */
-	bool fed;             /* what is written to it may be a command, or words of one */
+	enum how how;       /* what stands here is PREFIX */
+	const char *flags;  /* letters of options that stand alone; NULL: none, here and below */
+	const char *values; /* of those that take the next word */
+	const char *longs;  /* long options that stand alone, blanks between */
+	const char *long_values; /* and those that take the next word */
+	int operands;            /* words before the command */
+	bool fed;                /* what is written to it may be a command, or words of one */
 };
 
 static const struct wrapper wrappers[] = {
-	{"env",     PREFIX, "i0v", "uC", "ignore-environment null debug", "unset chdir", 0, false},
-	{"nice",    PREFIX, "0123456789", "n", "", "adjustment", 0, false},
-	{"ionice",  PREFIX, "t", "cn", "ignore", "class classdata", 0, false},
-	{"nohup",   PREFIX, "", "", "", "", 0, false},
-	{"setsid",  PREFIX, "cfw", "", "ctty fork wait", "", 0, false},
-	{"timeout", PREFIX, "vfp", "ks", "foreground preserve-status verbose", "kill-after signal", 1,
-                false},
-	{"stdbuf",  PREFIX, "", "ioe", "", "input output error", 0, false},
-	{"xargs",   PREFIX, "0rtxpo", "EILPadns",
-                "null no-run-if-empty verbose interactive exit open-tty",
-                "arg-file delimiter max-args max-procs max-chars process-slot-var", 0, true},
-	{"sudo",    PREFIX, "AbEHnPSkN", "ugCDRTphrtU",
-                "askpass background preserve-env set-home non-interactive stdin reset-timestamp "
-	        "preserve-groups",
-                "user group chdir host prompt role type close-from chroot other-user command-timeout", 0,
-                false},
-	{"doas",    PREFIX, "Ln", "uCa", "", "", 0, false},
-	{"command", PREFIX, "pvV", "", "", "", 0, false},
-	{"exec",    PREFIX, "cl", "a", "", "", 0, false},
-	{"builtin", PREFIX, "", "", "", "", 0, false},
-	{"time",    PREFIX, "pavqV", "fo", "portability append verbose quiet", "format output", 0, false},
-	{"busybox", PREFIX, "", "", "", "", 0, false},
-	{"toybox",  PREFIX, "", "", "", "", 0, false},
+	{.name = "env",
+         .flags = "i0v",
+         .values = "uC",
+         .longs = "ignore-environment null debug",
+         .long_values = "unset chdir"},
+	{.name = "nice",				.flags = "0123456789", .values = "n", .long_values = "adjustment"},
+	{.name = "ionice",
+         .flags = "t",
+         .values = "cn",
+         .longs = "ignore",
+         .long_values = "class classdata"},
+	{.name = "nohup"			       },
+	{.name = "setsid",				.flags = "cfw", .longs = "ctty fork wait"},
+	{.name = "timeout",
+         .flags = "vfp",
+         .values = "ks",
+         .longs = "foreground preserve-status verbose",
+         .long_values = "kill-after signal",
+         .operands = 1},
+	{.name = "stdbuf",				  .values = "ioe", .long_values = "input output error"},
+	{.name = "xargs",
+         .flags = "0rtxpo",
+         .values = "EILPadns",
+         .longs = "null no-run-if-empty verbose interactive exit open-tty",
+         .long_values = "arg-file delimiter max-args max-procs max-chars process-slot-var",
+         .fed = true},
+	{.name = "sudo",
+         .flags = "AbEHnPSkN",
+         .values = "ugCDRTphrtU",
+         .longs = "askpass background preserve-env set-home non-interactive stdin "
+			 "reset-timestamp preserve-groups", .long_values = "user group chdir host prompt role type close-from chroot "
+			       "other-user command-timeout"},
+	{.name = "doas",              .flags = "Ln", .values = "uCa"},
+	{.name = "command",.flags = "pvV"},
+	{.name = "exec",					     .flags = "cl", .values = "a"},
+	{.name = "builtin"			       },
+	{.name = "time",
+         .flags = "pavqV",
+         .values = "fo",
+         .longs = "portability append verbose quiet",
+         .long_values = "format output"},
+	{.name = "busybox"				},
+	{.name = "toybox"			     },
 };
 
 /* The rest says all there is to say by its name. */
@@ -59,32 +79,26 @@ static const struct {
 	bool fed;
 	const char *names;
 } lists[] = {
-	{SHELL, false, "sh bash dash ash ksh mksh zsh rbash rksh posh yash fish csh tcsh"},
-	{EVAL, false, "eval"},
-	{TRAP, false, "trap"},
-	{ALIAS, false, "alias"},
-	{SOURCE, false, ". source"},
-	{SEARCH, false, "find fd fdfind"},
-	{ANYWHERE, true, "at batch su ssh parallel script ifne"},
+	{SHELL,    false, "sh bash dash ash ksh mksh zsh rbash rksh posh yash fish csh tcsh"},
+	{EVAL,     false, "eval"							    },
+	{TRAP,     false, "trap"							    },
+	{ALIAS,    false, "alias"							   },
+	{SOURCE,   false, ". source"							},
+	{SEARCH,   false, "find fd fdfind"						  },
+	{ANYWHERE, true,  "at batch su ssh parallel script ifne"                            },
 	{ANYWHERE, false,
-		"chroot chrt taskset numactl unshare nsenter setarch linux32 linux64 i386 x86_64 flock "
+         "chroot chrt taskset numactl unshare nsenter setarch linux32 linux64 i386 x86_64 "
+		"flock "
 		"watch strace ltrace runuser runcon setpriv systemd-run pkexec sg coproc "
-		"dbus-run-session dbus-launch xvfb-run firejail bwrap proot fakeroot fakechroot faketime "
-		"entr perf valgrind gdb rr heaptrack torsocks tsocks proxychains proxychains4 unbuffer "
-		"rlwrap start-stop-daemon tini dumb-init catchsegv cgexec daemonize nsjail eatmydata "
+		"dbus-run-session dbus-launch xvfb-run firejail bwrap proot fakeroot fakechroot "
+		"faketime "
+		"entr perf valgrind gdb rr heaptrack torsocks tsocks proxychains proxychains4 "
+		"unbuffer "
+		"rlwrap start-stop-daemon tini dumb-init catchsegv cgexec daemonize nsjail "
+		"eatmydata "
 		"choom prlimit chpst softlimit envdir envuidgid setuidgid chronic ssh-agent capsh "
-		"systemd-inhibit caffeinate uclampset"},
+		"systemd-inhibit caffeinate uclampset"                                      },
 };
-
-static bool list_has(const char *names, struct str name)
-{
-	struct str rest = str_from(names), one;
-
-	while (str_next(&rest, ' ', &one))
-		if (str_eq(one, name))
-			return true;
-	return false;
-}
 
 static bool find_wrapper(struct str name, struct wrapper *ret)
 {
@@ -95,7 +109,7 @@ static bool find_wrapper(struct str name, struct wrapper *ret)
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		if (list_has(lists[i].names, name)) {
+		if (rule_list_has(lists[i].names, name)) {
 			*ret = (struct wrapper){.how = lists[i].how, .fed = lists[i].fed};
 			return true;
 		}
@@ -112,7 +126,7 @@ static struct str base_of(struct str path)
 	return path;
 }
 
-bool find_is_shell(const struct rule_found *c)
+bool rule_find_is_shell(const struct rule_found *c)
 {
 	struct wrapper w;
 
@@ -127,7 +141,7 @@ struct line {
 	bool *begins;
 };
 
-struct str find_text(struct finder *f, const struct rule_word *word)
+struct str rule_find_text(struct finder *f, const struct rule_word *word)
 {
 	char *text;
 
@@ -143,19 +157,20 @@ struct str find_text(struct finder *f, const struct rule_word *word)
 /* A word that may be a script, or hold one as an option's value. */
 static void read_as_script(const struct line *l, const struct rule_word *word)
 {
-	const struct str text = find_text(l->f, word);
+	const struct str text = rule_find_text(l->f, word);
 	const ptrdiff_t equals = str_find(text, STR("="), 0);
 
-	find_script(l->f, text);
+	rule_find_script(l->f, text);
 	if (text.len > 2 && text.p[0] == '-')
-		find_script(l->f, (struct str){text.p + 2, text.len - 2});
+		rule_find_script(l->f, (struct str){text.p + 2, text.len - 2});
 	if (equals >= 0)
-		find_script(l->f, (struct str){text.p + equals + 1, text.len - (size_t)equals - 1});
+		rule_find_script(
+			l->f, (struct str){text.p + equals + 1, text.len - (size_t)equals - 1});
 }
 
 static void begin_anywhere(const struct line *l)
 {
-	if (!find_spend(l->f, l->count - l->at))
+	if (!rule_find_spend(l->f, l->count - l->at))
 		return;
 	for (size_t i = l->at + 1; i < l->count; i++) {
 		l->begins[i] = true;
@@ -170,19 +185,24 @@ static size_t measure_long(const struct wrapper *w, struct str option)
 	const ptrdiff_t equals = str_find(option, STR("="), 0);
 	const struct str name = {option.p, equals < 0 ? option.len : (size_t)equals};
 
-	if (list_has(w->longs, name))
+	if (rule_list_has(w->longs, name))
 		return 1;
-	if (!list_has(w->long_values, name))
+	if (!rule_list_has(w->long_values, name))
 		return 0;
 	return equals < 0 ? 2 : 1;
+}
+
+static bool has_letter(const char *letters, char c)
+{
+	return letters && c && strchr(letters, c);
 }
 
 static size_t measure_short(const struct wrapper *w, struct str letters)
 {
 	for (size_t i = 0; i < letters.len; i++) {
-		if (letters.p[i] && strchr(w->values, letters.p[i]))
+		if (has_letter(w->values, letters.p[i]))
 			return i + 1 == letters.len ? 2 : 1;
-		if (!letters.p[i] || !strchr(w->flags, letters.p[i]))
+		if (!has_letter(w->flags, letters.p[i]))
 			return 0;
 	}
 	return 1;
@@ -262,7 +282,7 @@ static void begin_after_exec(const struct line *l)
 			begin_anywhere(l);
 			return;
 		}
-		if (list_has(names, l->words[i].text) && i + 1 < l->count)
+		if (rule_list_has(names, l->words[i].text) && i + 1 < l->count)
 			l->begins[i + 1] = true;
 	}
 }
@@ -275,8 +295,8 @@ static void read_shell(const struct line *l)
 		const struct str word = l->words[i].text;
 
 		told = told && l->words[i].certainty == RULE_EXACT;
-		given = given || (word.len > 1 && strchr("-+", word.p[0]) &&
-					 memchr(word.p, 'c', word.len));
+		given = given ||
+			(word.len > 1 && strchr("-+", word.p[0]) && memchr(word.p, 'c', word.len));
 	}
 	if (given || !told)
 		begin_anywhere(l);
@@ -289,10 +309,12 @@ static void read_joined(const struct line *l)
 	_cleanup_(buf) struct buf all = BUF_INIT(2 * RULE_SCRIPT_MAX_BYTES);
 
 	for (size_t i = l->at + 1; i < l->count; i++) {
-		(void)buf_put_str(&all, find_text(l->f, &l->words[i])); /* a part of the script */
+		(void)buf_put_str(
+			&all, rule_find_text(l->f, &l->words[i])); /* a part of the script */
 		(void)buf_putc(&all, ' ');
 	}
-	find_script(l->f, (struct str){arena_strndup(l->f->a, buf_str(&all).p, all.len), all.len});
+	rule_find_script(
+		l->f, (struct str){arena_strndup(l->f->a, buf_str(&all).p, all.len), all.len});
 }
 
 static void read_given(const struct line *l, const struct wrapper *w)
@@ -328,14 +350,14 @@ static void read_given(const struct line *l, const struct wrapper *w)
 	}
 }
 
-bool find_started(
+bool rule_find_started(
 	struct finder *f, struct rule_word *words, size_t count, size_t at, bool *begins)
 {
 	const struct line l = {f, words, count, at, begins};
 	const struct str name = base_of(words[at].text);
 	struct wrapper w;
 
-	if (!find_wrapper(name, &w) || !find_spend(f, count - at))
+	if (!find_wrapper(name, &w) || !rule_find_spend(f, count - at))
 		return false;
 	read_given(&l, &w);
 	f->fed = f->fed || w.fed;

@@ -19,7 +19,8 @@ static struct rules *read_rules(const char *json)
 static const char some[] =
 	"[{\"pattern\":[\"tool\"],\"decision\":\"allow\"},"
 	"{\"pattern\":[\"git\"],\"decision\":\"allow\"},"
-	"{\"pattern\":[\"git\",[\"push\",\"fetch\"]],\"decision\":\"prompt\",\"justification\":\"it "
+	"{\"pattern\":[\"git\",[\"push\",\"fetch\"]],\"decision\":\"prompt\",\"justification\":"
+	"\"it "
 	"leaves\"},"
 	"{\"pattern\":[\"git\",\"push\",\"--force\"],\"decision\":\"forbidden\"},"
 	"{\"pattern\":[[\"echo\",\"cd\",\"env\",\"xargs\"]],\"decision\":\"allow\"},"
@@ -33,76 +34,76 @@ static void decisions(void **state)
 		enum rule_decision wanted;
 		uint32_t line; /* of the rule to blame */
 	} rows[] = {
-		/* AG-116 to AG-120 */
-		{"tool a",                            RULE_ALLOW,     1},
-		{"tool a && tool b",                  RULE_ALLOW,     1},
-		{"tool a && other",                   RULE_NONE,      0},
-		{"tool; touch x",                     RULE_NONE,      0},
-		{"tool | touch x",                    RULE_NONE,      0},
-		{"tool || touch x",                   RULE_NONE,      0},
-		{"tool\ntouch x",                     RULE_NONE,      0},
-		{"tool & touch x",                    RULE_NONE,      0},
-		{"tool &",                            RULE_NONE,      0},
-		{"tool\r\ntool",                      RULE_NONE,      0},
-		{"echo $(touch x)",                   RULE_NONE,      0},
-		{"echo `touch x`",                    RULE_NONE,      0},
-		{"echo $VAR",                         RULE_NONE,      0},
-		{"echo <(touch x)",                   RULE_NONE,      0},
-		{"echo x > y",                        RULE_NONE,      0},
-		{"echo x < y",                        RULE_NONE,      0},
-		{"cat <<E\nE",                        RULE_NONE,      0},
-		{"",                                  RULE_NONE,      0},
-		{"tool a; cd /x",                     RULE_ALLOW,     1},
-		{"cd /x && tool",                     RULE_ALLOW,     5},
-		{"PATH=/x tool",                      RULE_NONE,      0},
-		{"export PATH=/x; tool",              RULE_NONE,      0},
-		{"env tool",                          RULE_ALLOW,     5},
-		/* AG-227 */
-		{"git status",                        RULE_ALLOW,     2},
-		{"git commit -m 'a b'",               RULE_ALLOW,     2},
-		{"git",                               RULE_ALLOW,     2},
-		{"/usr/bin/git status",               RULE_NONE,      0},
-		{"./git status",                      RULE_NONE,      0},
-		{"git-lfs",                           RULE_NONE,      0},
-		{"gi",                                RULE_NONE,      0},
-		{"GIT status",                        RULE_NONE,      0},
-		{"npm run a x",                       RULE_ALLOW,     6},
-		{"npm run b x y",                     RULE_ALLOW,     6},
-		{"npm run c x",                       RULE_NONE,      0},
-		{"npm run a",                         RULE_NONE,      0},
-		{"npm run a y",                       RULE_NONE,      0},
-		{"npm 'run a' x",                     RULE_NONE,      0},
-		/* AG-122 */
-		{"git push",                          RULE_PROMPT,    3},
-		{"git fetch origin",                  RULE_PROMPT,    3},
-		{"git push origin --force",           RULE_PROMPT,    3},
-		{"tool && git fetch",                 RULE_PROMPT,    3},
-		{"git push >/dev/null",               RULE_PROMPT,    3},
-		{"x=$(git push)",                     RULE_PROMPT,    3},
-		{"git $sub",                          RULE_FORBIDDEN, 4},
-		{"git f*",                            RULE_PROMPT,    3},
-		{"git f* --force",                    RULE_PROMPT,    3},
-		{"git ?u*",                           RULE_PROMPT,    3},
-		{"git st*",                           RULE_NONE,      0},
-		{"echo fetch | xargs git",            RULE_FORBIDDEN, 4},
-		{"sudo git fetch",                    RULE_PROMPT,    3},
-		/* AG-121 */
-		{"rm x",                              RULE_FORBIDDEN, 7},
-		{"rm",                                RULE_FORBIDDEN, 7},
-		{"git push; rm x",                    RULE_FORBIDDEN, 7},
-		{"git push --force",                  RULE_FORBIDDEN, 4},
-		{"git push --force; rm x",            RULE_FORBIDDEN, 4},
-		{"rm x; git push --force",            RULE_FORBIDDEN, 4},
-		{"git push --force-with-lease",       RULE_PROMPT,    3},
-		{"tool && env rm x",                  RULE_FORBIDDEN, 7},
-		{"bash -c 'rm x'",                    RULE_FORBIDDEN, 7},
-		{"'r'm x",                            RULE_FORBIDDEN, 7},
-		{"r\\m x",                            RULE_FORBIDDEN, 7},
-		{"r? x",                              RULE_FORBIDDEN, 7},
-		{"rm\n",                              RULE_FORBIDDEN, 7},
-		{"if true; then rm x; fi",            RULE_FORBIDDEN, 7},
-		{"echo rm",                           RULE_ALLOW,     5},
-		{"/bin/rm x",                         RULE_NONE,      0},
+  /* AG-116 to AG-120 */
+		{"tool a",                      RULE_ALLOW,     1},
+		{"tool a && tool b",            RULE_ALLOW,     1},
+		{"tool a && other",             RULE_NONE,      0},
+		{"tool; touch x",               RULE_NONE,      0},
+		{"tool | touch x",              RULE_NONE,      0},
+		{"tool || touch x",             RULE_NONE,      0},
+		{"tool\ntouch x",               RULE_NONE,      0},
+		{"tool & touch x",              RULE_NONE,      0},
+		{"tool &",                      RULE_NONE,      0},
+		{"tool\r\ntool",                RULE_NONE,      0},
+		{"echo $(touch x)",             RULE_NONE,      0},
+		{"echo `touch x`",              RULE_NONE,      0},
+		{"echo $VAR",                   RULE_NONE,      0},
+		{"echo <(touch x)",             RULE_NONE,      0},
+		{"echo x > y",                  RULE_NONE,      0},
+		{"echo x < y",                  RULE_NONE,      0},
+		{"cat <<E\nE",                  RULE_NONE,      0},
+		{"",			    RULE_NONE,      0},
+		{"tool a; cd /x",               RULE_ALLOW,     1},
+		{"cd /x && tool",               RULE_ALLOW,     5},
+		{"PATH=/x tool",                RULE_NONE,      0},
+		{"export PATH=/x; tool",        RULE_NONE,      0},
+		{"env tool",                    RULE_ALLOW,     5},
+ /* AG-227 */
+		{"git status",                  RULE_ALLOW,     2},
+		{"git commit -m 'a b'",         RULE_ALLOW,     2},
+		{"git",			 RULE_ALLOW,     2},
+		{"/usr/bin/git status",         RULE_NONE,      0},
+		{"./git status",                RULE_NONE,      0},
+		{"git-lfs",                     RULE_NONE,      0},
+		{"gi",			  RULE_NONE,      0},
+		{"GIT status",                  RULE_NONE,      0},
+		{"npm run a x",                 RULE_ALLOW,     6},
+		{"npm run b x y",               RULE_ALLOW,     6},
+		{"npm run c x",                 RULE_NONE,      0},
+		{"npm run a",                   RULE_NONE,      0},
+		{"npm run a y",                 RULE_NONE,      0},
+		{"npm 'run a' x",               RULE_NONE,      0},
+ /* AG-122 */
+		{"git push",                    RULE_PROMPT,    3},
+		{"git fetch origin",            RULE_PROMPT,    3},
+		{"git push origin --force",     RULE_PROMPT,    3},
+		{"tool && git fetch",           RULE_PROMPT,    3},
+		{"git push >/dev/null",         RULE_PROMPT,    3},
+		{"x=$(git push)",               RULE_PROMPT,    3},
+		{"git $sub",                    RULE_FORBIDDEN, 4},
+		{"git f*",                      RULE_PROMPT,    3},
+		{"git f* --force",              RULE_PROMPT,    3},
+		{"git ?u*",                     RULE_PROMPT,    3},
+		{"git st*",                     RULE_NONE,      0},
+		{"echo fetch | xargs git",      RULE_FORBIDDEN, 4},
+		{"sudo git fetch",              RULE_PROMPT,    3},
+ /* AG-121 */
+		{"rm x",                        RULE_FORBIDDEN, 7},
+		{"rm",			  RULE_FORBIDDEN, 7},
+		{"git push; rm x",              RULE_FORBIDDEN, 7},
+		{"git push --force",            RULE_FORBIDDEN, 4},
+		{"git push --force; rm x",      RULE_FORBIDDEN, 4},
+		{"rm x; git push --force",      RULE_FORBIDDEN, 4},
+		{"git push --force-with-lease", RULE_PROMPT,    3},
+		{"tool && env rm x",            RULE_FORBIDDEN, 7},
+		{"bash -c 'rm x'",              RULE_FORBIDDEN, 7},
+		{"'r'm x",                      RULE_FORBIDDEN, 7},
+		{"r\\m x",                      RULE_FORBIDDEN, 7},
+		{"r? x",                        RULE_FORBIDDEN, 7},
+		{"rm\n",                        RULE_FORBIDDEN, 7},
+		{"if true; then rm x; fi",      RULE_FORBIDDEN, 7},
+		{"echo rm",                     RULE_ALLOW,     5},
+		{"/bin/rm x",                   RULE_NONE,      0},
 	};
 	_cleanup_(rules) struct rules *r = read_rules(some);
 
@@ -192,35 +193,33 @@ static void explanations(void **state)
 	static const struct {
 		const char *text, *wanted;
 	} rows[] = {
-		{"tool a",
-			"allow: outside the sandbox, without asking\n"
-			"  a plain script: allowed when every command is\n"
-			"  'tool' 'a'\n"
-			"    matches allow [tool] (rule 1)\n"},
-		{"tool; npm run c x",
-			"none: no rule decides; inside the sandbox, or as it asked\n"
-			"  a plain script: allowed when every command is\n"
-			"  'tool'\n"
-			"    matches allow [tool] (rule 1)\n"
-			"  'npm' 'run' 'c' 'x'\n"
-			"    not allow [npm run a|b x] (rule 6)\n"
-			"      word 3 is 'c'\n"},
-		{"npm run > y",
-			"none: no rule decides; inside the sandbox, or as it asked\n"
-			"  not a plain script, so that no allow rule counts: a redirection at byte 8\n"
-			"  'npm' 'run'\n"
-			"    not allow [npm run a|b x] (rule 6)\n"
-			"      it has more words\n"},
-		{"git $x\nother\x1b",
-			"forbidden: refused, also when it asks to leave the sandbox\n"
-			"  by forbidden [git push --force] (rule 4)\n"
-			"  not a plain script, so that no allow rule counts: a control character at byte "
-			"12\n"
-			"  'git' …\n"
-			"    matches prompt [git push|fetch] (rule 3): it leaves\n"
-			"    matches forbidden [git push --force] (rule 4)\n"
-			"  'other\\x1b'\n"
-			"    no rule\n"},
+		{"tool a",            "allow: outside the sandbox, without asking\n"
+			   "  a plain script: allowed when every command is\n"
+			   "  'tool' 'a'\n"
+			   "    matches allow [tool] (rule 1)\n"        },
+		{"tool; npm run c x", "none: no rule decides; inside the sandbox, or as it asked\n"
+				      "  a plain script: allowed when every command is\n"
+				      "  'tool'\n"
+				      "    matches allow [tool] (rule 1)\n"
+				      "  'npm' 'run' 'c' 'x'\n"
+				      "    not allow [npm run a|b x] (rule 6)\n"
+				      "      word 3 is 'c'\n"},
+		{"npm run > y",       "none: no rule decides; inside the sandbox, or as it asked\n"
+				"  not a plain script, so that no allow rule counts: a redirection "
+				"at byte 8\n"
+				"  'npm' 'run'\n"
+				"    not allow [npm run a|b x] (rule 6)\n"
+				"      it has more words\n"        },
+		{"git $x\nother\x1b", "forbidden: refused, also when it asks to leave the sandbox\n"
+				      "  by forbidden [git push --force] (rule 4)\n"
+				      "  not a plain script, so that no allow rule counts: a "
+				      "control character at byte "
+				      "12\n"
+				      "  'git' …\n"
+				      "    matches prompt [git push|fetch] (rule 3): it leaves\n"
+				      "    matches forbidden [git push --force] (rule 4)\n"
+				      "  'other\\x1b'\n"
+				      "    no rule\n"        },
 	};
 	_cleanup_(rules) struct rules *r = read_rules(some);
 	_cleanup_(rules) struct rules *none = rules_new_unreadable(STR("why"));
@@ -270,8 +269,7 @@ static void globs_match_as_globs_do(void **state)
 
 		if (spell(t, "ab", text) == 0)
 			continue;
-		json = xasprintf(
-			"[{\"pattern\":[\"x\",\"%s\"],\"decision\":\"forbidden\"}]", text);
+		json = xasprintf("[{\"pattern\":[\"x\",\"%s\"],\"decision\":\"forbidden\"}]", text);
 		rules_free(r);
 		r = read_rules(json);
 		for (size_t s = 1; s < 256; s++) {

@@ -61,7 +61,8 @@ static void expect_unreadable(const char *path, const char *wanted)
 static void in_the_order_of_their_names(void **state)
 {
 	static const char *const names[] = {"b.rules", "B.rules", "a.rules", "10.rules", "9.rules"};
-	static const char *const wanted[] = {"10.rules", "9.rules", "B.rules", "a.rules", "b.rules"};
+	static const char *const wanted[] = {
+		"10.rules", "9.rules", "B.rules", "a.rules", "b.rules"};
 	const struct place *p = *state;
 	_cleanup_(rules) struct rules *r = NULL;
 	struct error err = ERROR_INIT;
@@ -102,7 +103,8 @@ static void one_file(void **state)
 	assert_true(str_is(rules_at(r, 0)->file, path));
 }
 
-/* SN-028: a file that does not parse, a folder and a dangling link in one's place, and their like. */
+/* SN-028: a file that does not parse, a folder and a dangling link in one's place, and their like.
+ */
 static void what_refuses_every_command(void **state)
 {
 	static const char *const kinds[] = {
@@ -217,7 +219,8 @@ static void whatever_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_the_order_of_their_names, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(
+			in_the_order_of_their_names, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(
 			an_empty_folder_and_a_missing_one, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(one_file, make_place, drop_place),

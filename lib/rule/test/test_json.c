@@ -18,7 +18,8 @@ static void what_is_read_is_written(void **state)
 	static const char *const rows[] = {
 		"[]",
 		"[{\"pattern\":[\"a\"],\"decision\":\"allow\"}]",
-		"[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"prompt\",\"justification\":\"x\"},"
+		"[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"prompt\",\"justification\":"
+		"\"x\"},"
 		"{\"pattern\":[[\"d\",\"e\"]],\"decision\":\"forbidden\"}]",
 		"{\"unreadable\":\"a.rules:1: x\"}",
 	};
@@ -72,34 +73,34 @@ static void what_is_refused(void **state)
 	static const struct {
 		const char *text, *wanted;
 	} rows[] = {
-		{"null",                                                    "rules: neither a list"},
-		{"\"x\"",                                                   "rules: neither a list"},
-		{"true",                                                    "rules: neither a list"},
-		{"{}",                                                      "rules: an object other than"},
-		{"{\"unreadable\":1}",                                      "rules: an object other than"},
-		{"{\"unreadable\":\"x\",\"rules\":[]}",                     "rules: an object other than"},
-		{"[1]",                                                     "rules[0]: "},
-		{"[{\"decision\":\"allow\"}]",                              "rules[0]: pattern"},
-		{"[{\"pattern\":[\"a\"]}]",                                 "rules[0]: decision"},
-		{"[{\"pattern\":\"a\",\"decision\":\"allow\"}]",            "rules[0]: pattern: not a list"},
-		{"[{\"pattern\":[],\"decision\":\"allow\"}]",               "rules[0]: pattern: not a list"},
-		{"[{\"pattern\":{},\"decision\":\"allow\"}]",               "rules[0]: pattern: not a list"},
-		{"[{\"pattern\":[1],\"decision\":\"allow\"}]",              "pattern[0]: not a word"},
-		{"[{\"pattern\":[\"a\",[]],\"decision\":\"allow\"}]",       "pattern[1]: an empty list"},
-		{"[{\"pattern\":[\"a\",[1]],\"decision\":\"allow\"}]",      "pattern[1]: not a word"},
-		{"[{\"pattern\":[[[\"a\"]]],\"decision\":\"allow\"}]",      "pattern[0]: not a word"},
-		{"[{\"pattern\":[\"\"],\"decision\":\"allow\"}]",           "pattern[0]: a word is empty"},
-		{"[{\"pattern\":[\"a\\u0000\"],\"decision\":\"allow\"}]",   "control character"},
-		{"[{\"pattern\":[\"a\"],\"decision\":\"none\"}]",           "rules[0]: decision"},
-		{"[{\"pattern\":[\"a\"],\"decision\":\"deny\"}]",           "allow, prompt, forbidden"},
-		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"x\":1}]",  "rules[0]: x"},
-		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"match\":[]}]", "rules[0]: match"},
+		{"null",								     "rules: neither a list"        },
+		{"\"x\"",								    "rules: neither a list"        },
+		{"true",								     "rules: neither a list"        },
+		{"{}",								       "rules: an object other than"  },
+		{"{\"unreadable\":1}",						       "rules: an object other than"  },
+		{"{\"unreadable\":\"x\",\"rules\":[]}",                                      "rules: an object other than"  },
+		{"[1]",								      "rules[0]: "                   },
+		{"[{\"decision\":\"allow\"}]",					       "rules[0]: pattern"            },
+		{"[{\"pattern\":[\"a\"]}]",						  "rules[0]: decision"           },
+		{"[{\"pattern\":\"a\",\"decision\":\"allow\"}]",                             "rules[0]: pattern: not a list"},
+		{"[{\"pattern\":[],\"decision\":\"allow\"}]",                                "rules[0]: pattern: not a list"},
+		{"[{\"pattern\":{},\"decision\":\"allow\"}]",                                "rules[0]: pattern: not a list"},
+		{"[{\"pattern\":[1],\"decision\":\"allow\"}]",                               "pattern[0]: not a word"       },
+		{"[{\"pattern\":[\"a\",[]],\"decision\":\"allow\"}]",                        "pattern[1]: an empty list"    },
+		{"[{\"pattern\":[\"a\",[1]],\"decision\":\"allow\"}]",                       "pattern[1]: not a word"       },
+		{"[{\"pattern\":[[[\"a\"]]],\"decision\":\"allow\"}]",                       "pattern[0]: not a word"       },
+		{"[{\"pattern\":[\"\"],\"decision\":\"allow\"}]",                            "pattern[0]: a word is empty"  },
+		{"[{\"pattern\":[\"a\\u0000\"],\"decision\":\"allow\"}]",                    "control character"            },
+		{"[{\"pattern\":[\"a\"],\"decision\":\"none\"}]",                            "rules[0]: decision"           },
+		{"[{\"pattern\":[\"a\"],\"decision\":\"deny\"}]",                            "allow, prompt, forbidden"     },
+		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"x\":1}]",                   "rules[0]: x"                  },
+		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"match\":[]}]",              "rules[0]: match"              },
 		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"justification\":1}]",
-                 "rules[0]: justification"							},
+                 "rules[0]: justification"										  },
 		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"justification\":\"\\n\"}]",
-                 "control character"								},
-		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\"},{\"pattern\":[2],\"decision\":\"allow\"}]",
-                 "rules[1]: pattern[0]"							    },
+                 "control character"											},
+		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\"},{\"pattern\":[2],\"decision\":"
+		 "\"allow\"}]",									   "rules[1]: pattern[0]"											      },
 	};
 
 	(void)state;
@@ -111,8 +112,8 @@ static void what_is_refused(void **state)
 			fail_msg("'%s' was read", rows[i].text);
 		assert_null(r);
 		if (!error_is(&err, &RULES_INVALID) || !strstr(err.text, rows[i].wanted))
-			fail_msg("'%s': %s: '%s', not '%s'", rows[i].text, error_code(&err), err.text,
-				rows[i].wanted);
+			fail_msg("'%s': %s: '%s', not '%s'", rows[i].text, error_code(&err),
+				err.text, rows[i].wanted);
 	}
 }
 
@@ -123,16 +124,17 @@ static void limits(void **state)
 		size_t most;
 		const struct error_kind *kind;
 	} rows[] = {
-		{"[{\"decision\":\"allow\",\"pattern\":[\"a\"", ",\"a\"", "]}]", RULE_PATTERN_MAX - 1,
-			&RULES_LIMIT},
-		{"[{\"decision\":\"allow\",\"pattern\":[[\"a\"", ",\"a\"", "]]}]",
-			RULE_ALTERNATIVES_MAX - 1, &RULES_LIMIT},
+		{"[{\"decision\":\"allow\",\"pattern\":[\"a\"",                       ",\"a\"", "]}]",
+                 RULE_PATTERN_MAX - 1,											&RULES_LIMIT  },
+		{"[{\"decision\":\"allow\",\"pattern\":[[\"a\"",                      ",\"a\"", "]]}]",
+                 RULE_ALTERNATIVES_MAX - 1,										   &RULES_LIMIT  },
 		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\"}",
-			",{\"pattern\":[\"a\"],\"decision\":\"allow\"}", "]", RULES_MAX - 1, &RULES_LIMIT},
-		{"[{\"decision\":\"allow\",\"pattern\":[\"", "a", "\"]}]", RULE_WORD_MAX_BYTES,
-			&RULES_INVALID},
-		{"[{\"decision\":\"allow\",\"pattern\":[\"a\"],\"justification\":\"", "a", "\"}]",
-			RULE_JUSTIFICATION_MAX_BYTES, &RULES_INVALID},
+                 ",{\"pattern\":[\"a\"],\"decision\":\"allow\"}",                               "]",     RULES_MAX - 1,
+                 &RULES_LIMIT													       },
+		{"[{\"decision\":\"allow\",\"pattern\":[\"",                          "a",      "\"]}]", RULE_WORD_MAX_BYTES,
+                 &RULES_INVALID													     },
+		{"[{\"decision\":\"allow\",\"pattern\":[\"a\"],\"justification\":\"", "a",      "\"}]",
+                 RULE_JUSTIFICATION_MAX_BYTES,										&RULES_INVALID},
 	};
 
 	(void)state;
@@ -149,8 +151,8 @@ static void limits(void **state)
 			assert_int_equal(buf_puts(&text, rows[i].behind), 0);
 			rc = read_json(text.data, &r, &err);
 			if (more ? rc == 0 || !error_is(&err, rows[i].kind) : rc < 0)
-				fail_msg("%zu of '%s': %d %s", rows[i].most + more, rows[i].item, rc,
-					err.text);
+				fail_msg("%zu of '%s': %d %s", rows[i].most + more, rows[i].item,
+					rc, err.text);
 		}
 	}
 }
