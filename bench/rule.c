@@ -18,13 +18,13 @@ enum {
 static const struct {
 	const char *name, *text;
 } scripts[] = {
-	{"one command",                    "git status --short"},
+	{"one command",                    "git status --short"                                        },
 	{"a plain script of six commands", "cd src && git add -A && git commit -m 'a message of "
-         "some length' && git log -1 | head -n 5 "
-					   "; make -j4 check"                     },
+					   "some length' && git log -1 | head -n 5 "
+					   "; make -j4 check"},
 	{"a script of 30 lines",
          "set -eu\nfor f in src/*.c; do\n\tif grep -q \"TODO\" \"$f\"; then\n\t\techo "
-         "\"$f\" >&2\n"
+		"\"$f\" >&2\n"
 		"\tfi\ndone\ncat > /tmp/note.md <<'EOT'\n# A note\n\nIt's text, with \"quotes\" "
 		"and (parens).\n"
 		"Several lines of it, as a model would write into a file of its own making.\nEOT\n"
@@ -32,7 +32,7 @@ static const struct {
 		"*) git diff --stat | tail -n 1 ;;\nesac\nfind . -name '*.o' -exec rm -f {} +\n"
 		"env CC=gcc timeout 60 make -j4 2>&1 | tee build.log\nfunction show() {\n"
 		"\tprintf '%s\\n' \"$1\"\n}\nshow \"done: ${count:-0}\"\n"
-		"sh -c 'cd build && ctest -j2 --output-on-failure'\nexit 0\n"         },
+		"sh -c 'cd build && ctest -j2 --output-on-failure'\nexit 0\n"                          },
 };
 
 /* Of the processor: nothing here waits, and what else the machine does stays out. */

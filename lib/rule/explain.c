@@ -40,14 +40,18 @@ static void put_rule(struct buf *to, const struct rule *rule)
 
 static void put_word(struct buf *to, struct arena *a, const struct rule_word *word)
 {
-	struct finder f = {.a = a};
+	char *text;
 
 	if (word->certainty == RULE_ANY) {
 		(void)buf_puts(to, "…");
 		return;
 	}
+	text = arena_strndup(a, word->text.p, word->text.len);
+	for (size_t i = 0; i < word->text.len; i++)
+		if (text[i] == '\0')
+			text[i] = '*';
 	(void)buf_putc(to, '\'');
-	(void)text_put_line(to, rule_find_text(&f, word));
+	(void)text_put_line(to, (struct str){text, word->text.len});
 	(void)buf_putc(to, '\'');
 }
 

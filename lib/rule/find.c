@@ -6,7 +6,7 @@
 #include "rule/internal.h"
 
 enum {
-	SHAPES_MAX = 64, /* ours: commands named by a glob; each is compared with every rule */
+	SHAPES_MAX = 64, /* ours: commands named in part; each is compared with every rule */
 };
 
 static bool has_letters(struct str shape)
@@ -30,8 +30,7 @@ static void note(struct finder *f, struct rule_word *words, size_t count)
 	f->items[f->count++] = (struct rule_found){words, count};
 }
 
-/* A command named by a glob is one that every rule is compared with, so there are not to be many.
- */
+/* A command whose name is told in part is compared with every rule: there are not to be many. */
 static void note_shape(struct finder *f, struct rule_word *words, size_t count)
 {
 	if (!has_letters(words[0].text))
@@ -51,7 +50,7 @@ void rule_find_command(struct finder *f, struct rule_word *words, size_t count)
 		if (!begins[i])
 			continue;
 		if (words[i].certainty != RULE_EXACT) {
-			if (words[i].certainty == RULE_SHAPE)
+			if (words[i].certainty != RULE_ANY)
 				note_shape(f, words + i, count - i + more);
 			begins[i + 1] = true; /* it may turn out to be nothing */
 			continue;
@@ -72,7 +71,7 @@ static void find_fed(struct finder *f)
 
 	for (size_t i = 0; i < count && !f->tangled; i++) {
 		const struct rule_found c = f->items[i];
-		_cleanup_(buf) struct buf all = BUF_INIT(2 * RULE_SCRIPT_MAX_BYTES);
+		_cleanup_(buf) struct buf all = BUF_INIT(2 * WORD_MAX_BYTES);
 
 		for (size_t k = 1; k < c.count && !rule_find_is_shell(&c); k++) {
 			const struct str text = rule_find_text(f, &c.words[k]);

@@ -58,6 +58,8 @@ bool rule_element_has(const struct str_list *element, struct str word);
  * The lenient reader (find.c, lex.c, wrap.c).
  */
 enum {
+	WORD_MAX_BYTES = 2 *
+			 RULE_SCRIPT_MAX_BYTES, /* words put together are longer than they were */
 	FIND_DEPTH_MAX = 32,       /* ours: scripts within scripts; people write two or three */
 	FIND_COMMANDS_MAX = 16384, /* ours: a plain script of the longest size has twice as many */
 	FIND_STEPS_MAX = 16 * RULE_SCRIPT_MAX_BYTES, /* ours: each byte read so often, a few ms */
@@ -67,7 +69,7 @@ struct finder {
 	struct rule_found *items;
 	size_t count, cap;
 	size_t steps;  /* left */
-	size_t shapes; /* commands named by a glob */
+	size_t shapes; /* commands whose names are told in part */
 	int depth;
 	bool tangled;
 	bool fed;   /* a program reads a script, or words of one, from a file or its input */

@@ -27,7 +27,7 @@ static void end_command(struct scan *s)
 	s->next = NEXT_WORD;
 	if (count == 0)
 		return;
-	add_word(s, STR("$?"), RULE_ANY);
+	add_word(s, STR("\0"), RULE_ANY);
 	s->count = 0;
 	rule_find_command(
 		s->f, arena_dup(s->f->a, s->words, (count + 1) * sizeof(*s->words)), count);
@@ -72,11 +72,18 @@ static bool take_braces(struct scan *s, struct str word, enum rule_certainty cer
 	return true;
 }
 
+static enum rule_certainty certainty_of(const struct scan *s)
+{
+	if (s->any || (s->shape && s->hole))
+		return RULE_ANY;
+	if (s->shape)
+		return RULE_SHAPE;
+	return s->hole ? RULE_HOLE : RULE_EXACT;
+}
+
 static void take_word(struct scan *s, struct str word)
 {
-	const enum rule_certainty certainty = s->any     ? RULE_ANY
-					      : s->shape ? RULE_SHAPE
-							 : RULE_EXACT;
+	const enum rule_certainty certainty = certainty_of(s);
 
 	if (s->count == 0 && s->bare && take_reserved(s, word))
 		return;
@@ -91,7 +98,7 @@ static void take_heredoc(struct scan *s, struct str word)
 {
 	struct heredocs *h = s->heredocs;
 
-	if (s->any || h->count == HEREDOCS_MAX) {
+	if (s->any || s->hole || h->count == HEREDOCS_MAX) {
 		scan_give_up(s);
 		return;
 	}
@@ -102,7 +109,7 @@ static void take_heredoc(struct scan *s, struct str word)
 static void forget_word(struct scan *s)
 {
 	buf_clear(&s->word);
-	s->in_word = s->any = s->shape = s->brace = s->opened = false;
+	s->in_word = s->any = s->hole = s->shape = s->brace = s->opened = false;
 	s->bare = true;
 }
 
@@ -214,7 +221,7 @@ static void read_redirection(struct scan *s)
 
 	if (second == '(') {
 		s->f->flows = true;
-		rule_scan_inside(s, 2); /* a part of the word */
+		rule_scan_inside(s, 2, true); /* a part of the word */
 		return;
 	}
 	if (s->bare && is_descriptor(buf_str(&s->word)))
@@ -271,7 +278,10 @@ static void read_class(struct scan *s)
 		ahead++;
 	s->any = s->any || (c > 0 && strchr("'\"\\$`", c));
 	s->shape = s->shape || c == ']';
-	scan_put(s, c == ']' ? '\0' : '[');
+	if (c == ']')
+		scan_put(s, '\0');
+	else
+		scan_put(s, '[');
 	s->at += c == ']' ? ahead + 1 : 1;
 }
 

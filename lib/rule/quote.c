@@ -4,16 +4,19 @@
  */
 #include "rule/scan.h"
 
-static void unsure(struct scan *s)
+/* Something that only running tells: in quotes any bytes of one word, else any words. */
+static void unsure(struct scan *s, bool quoted)
 {
-	(void)buf_puts(&s->word, "$?"); /* and says so where the word is read as a script */
-	s->in_word = true;
-	s->any = true;
+	scan_put(s, '\0');
 	s->bare = false;
+	if (quoted)
+		s->hole = true;
+	else
+		s->any = true;
 }
 
 /* A script up to its ')', which is read in place. */
-void rule_scan_inside(struct scan *s, size_t skip)
+void rule_scan_inside(struct scan *s, size_t skip, bool quoted)
 {
 	struct scan in = {
 		.f = s->f,
@@ -25,7 +28,7 @@ void rule_scan_inside(struct scan *s, size_t skip)
 		.bare = true,
 	};
 
-	unsure(s);
+	unsure(s, quoted);
 	if (s->f->depth == FIND_DEPTH_MAX) {
 		scan_give_up(s);
 		return;
@@ -53,11 +56,12 @@ void rule_scan_single(struct scan *s)
 
 /* ${NAME…}: what stands behind the name is read twice, once as a part of the word, to see its end,
  * and once as a script, since a default may be a command. */
-static void read_parameter(struct scan *s)
+static void read_parameter(struct scan *s, bool quoted)
 {
+	const size_t begin = s->at;
 	size_t from;
 
-	unsure(s);
+	unsure(s, quoted);
 	if (s->f->depth == FIND_DEPTH_MAX) {
 		scan_give_up(s);
 		return;
@@ -88,6 +92,9 @@ static void read_parameter(struct scan *s)
 	s->f->depth--;
 	if (s->at > s->text.len)
 		s->at = s->text.len;
+	if (memchr(s->text.p + begin, '@',
+		    s->at - begin)) /* "${a[@]}" and its like are many words */
+		s->any = true;
 	if (s->at > from)
 		rule_find_script(s->f, (struct str){s->text.p + from, s->at - from});
 	if (scan_peek(s, 0) == '}')
@@ -184,20 +191,20 @@ void rule_scan_dollar(struct scan *s, bool quoted)
 	const int c = scan_peek(s, 1);
 
 	if (c == '(') {
-		rule_scan_inside(s, 2);
+		rule_scan_inside(s, 2, quoted);
 	} else if (c == '{') {
-		read_parameter(s);
+		read_parameter(s, quoted);
 	} else if (c == '\'' && !quoted) {
 		read_ansi(s);
 	} else if (c == '"' && !quoted) {
 		s->at++;
 	} else if (scan_is_name(c)) {
-		unsure(s);
+		unsure(s, quoted);
 		s->at++;
 		while (scan_is_name(scan_peek(s, 0)))
 			s->at++;
 	} else if (c > 0 && strchr("@*#?$!-[", c)) {
-		unsure(s);
+		unsure(s, quoted && c != '@');
 		s->at += 2;
 	} else {
 		scan_put(s, '$');
@@ -210,7 +217,7 @@ void rule_scan_backticks(struct scan *s, bool quoted)
 	const size_t begin = s->at + 1;
 	_cleanup_(buf) struct buf in = BUF_INIT(WORD_MAX_BYTES);
 
-	unsure(s);
+	unsure(s, quoted);
 	s->at++;
 	for (int c; (c = scan_peek(s, 0)) >= 0 && c != '`' && rule_find_spend(s->f, 1);) {
 		const int next = scan_peek(s, 1);

@@ -44,11 +44,11 @@
  *   their like; behind assignments, redirections and reserved words; behind programs that start
  *   others (sudo, env, xargs, find -exec … : the table in wrap.c) and into the scripts that `sh
  *   -c`, eval, trap and so on are given. Quotes are taken off as bash does. A word that only
- *   running would tell ($x) stands for any number of any words, a glob for what it can match. A
- *   script too tangled to be followed to its end, or too long, counts as one that every forbidden
- *   and prompt rule matches.
- *   Not found: a program whose name only running would tell, and what other programs make of their
- *   arguments, files and input (python -c, make, a script that is first written).
+ *   running would tell stands for any number of any words ($x), or for one ("$x"), a glob for what
+ * it can match. A script too tangled to be followed to its end, or too long, counts as one that
+ * every forbidden and prompt rule matches. Not found: a program whose name only running would tell,
+ * and what other programs make of their arguments, files and input (python -c, make, a script that
+ * is first written).
  *
  * How the daemon is to call it
  *   rules_from_json at create and configure with the member `rules`; store what rules_put_json
@@ -120,7 +120,8 @@ void rule_script_put(struct buf *to, const struct rule_script *s);
 /* A word that the lenient reader found. */
 enum rule_certainty {
 	RULE_EXACT,
-	RULE_SHAPE, /* a NUL in the text stands for any bytes */
+	RULE_HOLE,  /* one word; a NUL in the text stands for any bytes */
+	RULE_SHAPE, /* one word or more: a glob; NUL as before */
 	RULE_ANY,   /* any number of any words */
 };
 struct rule_word {

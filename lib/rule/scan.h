@@ -8,8 +8,6 @@
 
 enum {
 	HEREDOCS_MAX = 16, /* ours: begun in one line */
-	WORD_MAX_BYTES =
-		2 * RULE_SCRIPT_MAX_BYTES, /* a mark for what is not known may be longer than it */
 };
 
 struct heredoc {
@@ -40,7 +38,8 @@ struct scan {
 	struct buf word;
 	bool in_word;
 	bool bare;   /* without quotes and substitutions so far */
-	bool any;    /* only running would tell it */
+	bool any;    /* only running would tell it, and how many words it is */
+	bool hole;   /* only running would tell it, and it is one word */
 	bool shape;  /* a glob */
 	bool brace;  /* '{' and then ',' or ".." */
 	bool opened; /* '{' */
@@ -93,7 +92,7 @@ void rule_scan_double(struct scan *s);
 void rule_scan_dollar(struct scan *s, bool quoted);
 void rule_scan_backticks(struct scan *s, bool quoted);
 /* $(…, <(… and >(…: `skip` bytes, and a script up to its ')', which is read in place. */
-void rule_scan_inside(struct scan *s, size_t skip);
+void rule_scan_inside(struct scan *s, size_t skip, bool quoted);
 /* One byte, or what begins with it, between double quotes or in a here-document. */
 void rule_scan_in_double(struct scan *s, int c);
 

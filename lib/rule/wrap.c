@@ -143,15 +143,18 @@ struct line {
 
 struct str rule_find_text(struct finder *f, const struct rule_word *word)
 {
-	char *text;
+	const char *const hole = word->certainty == RULE_SHAPE ? "*" : "$?";
+	_cleanup_(buf) struct buf text = BUF_INIT(2 * WORD_MAX_BYTES);
 
-	if (word->certainty != RULE_SHAPE)
+	if (word->certainty == RULE_EXACT)
 		return word->text;
-	text = arena_strndup(f->a, word->text.p, word->text.len);
-	for (size_t i = 0; i < word->text.len; i++)
-		if (text[i] == '\0')
-			text[i] = '*';
-	return (struct str){text, word->text.len};
+	for (size_t i = 0; i < word->text.len; i++) {
+		if (word->text.p[i])
+			(void)buf_putc(&text, word->text.p[i]); /* it fits, twice as long */
+		else
+			(void)buf_puts(&text, hole);
+	}
+	return (struct str){arena_strndup(f->a, buf_str(&text).p, text.len), text.len};
 }
 
 /* A word that may be a script, or hold one as an option's value. */
@@ -306,7 +309,7 @@ static void read_shell(const struct line *l)
 
 static void read_joined(const struct line *l)
 {
-	_cleanup_(buf) struct buf all = BUF_INIT(2 * RULE_SCRIPT_MAX_BYTES);
+	_cleanup_(buf) struct buf all = BUF_INIT(2 * WORD_MAX_BYTES);
 
 	for (size_t i = l->at + 1; i < l->count; i++) {
 		(void)buf_put_str(

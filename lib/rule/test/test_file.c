@@ -9,36 +9,36 @@ static void files(void **state)
 	static const struct {
 		const char *text, *json;
 	} rows[] = {
-		{"",											     "[]"						      },
-		{"\n\n# nothing\n",									      "[]"						      },
-		{"  # indented\n\t\n",									   "[]"						      },
+		{"",								    "[]"											 },
+		{"\n\n# nothing\n",						     "[]"											 },
+		{"  # indented\n\t\n",						  "[]"											 },
 		{"prefix_rule(pattern=[\"git\"])",
-                 "[{\"pattern\":[\"git\"],\"decision\":\"allow\"}]"													},
+                 "[{\"pattern\":[\"git\"],\"decision\":\"allow\"}]"														  },
 		{"prefix_rule(pattern=['git',],)\n",
-                 "[{\"pattern\":[\"git\"],\"decision\":\"allow\"}]"													},
+                 "[{\"pattern\":[\"git\"],\"decision\":\"allow\"}]"														  },
 		{"prefix_rule ( decision = 'prompt' , pattern = [ 'a' , [ 'b' , \"c\" , ] , ] , ) "
-		 "# x\n",											       "[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"prompt\"}]"																		   },
+		 "# x\n",					      "[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"prompt\"}]"                              },
 		{"prefix_rule(\n  # y\n  pattern = [\n    \"a\", # z\n    \"b\",\n  ],\n  decision "
 		 "= "
-		 "\"forbidden\",\n)\n",											      "[{\"pattern\":[\"a\",\"b\"],\"decision\":\"forbidden\"}]"     },
+		 "\"forbidden\",\n)\n",				"[{\"pattern\":[\"a\",\"b\"],\"decision\":\"forbidden\"}]"                                   },
 		{"prefix_rule(pattern=['a'], justification='it\\'s \"so\"')\r\n"
-		 "prefix_rule(pattern=['b'], justification=\"\")\r\n","[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"justification\":\"it's "
+		 "prefix_rule(pattern=['b'], justification=\"\")\r\n", "[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"justification\":\"it's "
 			"\\\"so\\\"\"},"
 			"{\"pattern\":[\"b\"],\"decision\":\"allow\",\"justification\":\"\"}]"},
 		{"prefix_rule(pattern=[['a']], match=['a', 'a b', ['a','c d']], not_match=['b', "
 		 "['aa'], "
-		 "\"'a b'x\" ])", NULL							       },
+		 "\"'a b'x\" ])",				      NULL											 },
 		{"prefix_rule(pattern=['a'], match=[], not_match=[])",
-                 "[{\"pattern\":[\"a\"],\"decision\":\"allow\"}]"																     },
+                 "[{\"pattern\":[\"a\"],\"decision\":\"allow\"}]"														    },
 		{"prefix_rule(pattern=['a', ['b', 'c']], match=['a b', 'a \"c\" d'], "
 		 "not_match=['a', 'a d', "
-		 "'ab'])",					   "[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"allow\"}]"													  },
+		 "'ab'])",					     "[{\"pattern\":[\"a\",[\"b\",\"c\"]],\"decision\":\"allow\"}]"                               },
 		{"host_executable(name='git', paths=['/usr/bin/git'])\nhost_executable(name='x', "
-		 "paths=[])\n",											       "[]"																		  },
+		 "paths=[])\n",					"[]"											 },
 		{"prefix_rule(pattern=['\xc3\xa9 \\\\'])",
-                 "[{\"pattern\":[\"\xc3\xa9 \\\\\"],\"decision\":\"allow\"}]"                                              },
+                 "[{\"pattern\":[\"\xc3\xa9 \\\\\"],\"decision\":\"allow\"}]"													},
 		{"prefix_rule(pattern=['#', \"a'b\"])",
-                 "[{\"pattern\":[\"#\",\"a'b\"],\"decision\":\"allow\"}]"},
+                 "[{\"pattern\":[\"#\",\"a'b\"],\"decision\":\"allow\"}]"													    },
 	};
 
 	(void)state;

@@ -4,6 +4,16 @@
 
 enum { OUT_MAX_BYTES = 65536 };
 
+static void put_visible(struct buf *to, struct str shape)
+{
+	for (size_t i = 0; i < shape.len; i++) {
+		if (shape.p[i])
+			(void)buf_putc(to, shape.p[i]);
+		else
+			(void)buf_putc(to, '*');
+	}
+}
+
 /* Whether the command, written "git push" with '*' for a hole and … for any words, was found. */
 static bool was_found(const struct rule_finds *finds, const char *wanted)
 {
@@ -16,10 +26,7 @@ static bool was_found(const struct rule_finds *finds, const char *wanted)
 			if (c->words[k].certainty == RULE_ANY)
 				(void)buf_puts(&shown, "…");
 			else
-				for (size_t n = 0; n < c->words[k].text.len; n++)
-					(void)buf_putc(&shown, c->words[k].text.p[n]
-								       ? c->words[k].text.p[n]
-								       : '*');
+				put_visible(&shown, c->words[k].text);
 		}
 		if (str_is(buf_str(&shown), wanted))
 			return true;
@@ -119,7 +126,15 @@ static void simple_commands(void **state)
 		{"r? x",                  "r* x"    },
 		{"r[m] x",                "r* x"    },
 		{"rm $x y",               "rm … y"},
-		{"rm \"$x\"",             "rm …"  },
+		{"rm \"$x\"",             "rm *"    },
+		{"rm \"a$x b\"",          "rm a* b" },
+		{"rm \"$(b)\"",           "rm *"    },
+		{"rm \"`b`\"",            "rm *"    },
+		{"rm \"$@\"",             "rm …"  },
+		{"rm \"${a[@]}\"",        "rm …"  },
+		{"rm \"${a}\"",           "rm *"    },
+		{"rm \"$x\"*",            "rm …"  },
+		{"rm <(b)",               "rm *"    },
 		{"rm a$(b)c",             "rm …"  },
 		{"rm `b`",                "rm …"  },
 		{"$x rm y",               "rm y"    },

@@ -100,7 +100,7 @@ static void what_is_refused(void **state)
 		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\",\"justification\":\"\\n\"}]",
                  "control character"											},
 		{"[{\"pattern\":[\"a\"],\"decision\":\"allow\"},{\"pattern\":[2],\"decision\":"
-		 "\"allow\"}]",									   "rules[1]: pattern[0]"											      },
+		 "\"allow\"}]",					     "rules[1]: pattern[0]"         },
 	};
 
 	(void)state;
