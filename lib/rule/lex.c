@@ -291,7 +291,7 @@ static void read_backslash(struct scan *s)
 
 	if (next != '\n') {
 		s->bare = false;
-		scan_put(s, next < 0 ? '\\' : (char)next);
+		scan_put(s, (char)(next < 0 ? '\\' : next));
 	}
 	s->at += next < 0 ? 1 : 2;
 }

@@ -27,97 +27,99 @@ static const char some[] =
 	"{\"pattern\":[\"npm\",\"run\",[\"a\",\"b\"],\"x\"],\"decision\":\"allow\"},"
 	"{\"pattern\":[\"rm\"],\"decision\":\"forbidden\",\"justification\":\"gone is gone\"}]";
 
+static const struct {
+	const char *text;
+	enum rule_decision wanted;
+	uint32_t line; /* of the rule to blame */
+} decided[] = {
+  /* AG-116 to AG-120 */
+	{"tool a",		      RULE_ALLOW,     1},
+	{"tool a && tool b",            RULE_ALLOW,     1},
+	{"tool a && other",             RULE_NONE,      0},
+	{"tool; touch x",               RULE_NONE,      0},
+	{"tool | touch x",              RULE_NONE,      0},
+	{"tool || touch x",             RULE_NONE,      0},
+	{"tool\ntouch x",               RULE_NONE,      0},
+	{"tool & touch x",              RULE_NONE,      0},
+	{"tool &",		      RULE_NONE,      0},
+	{"tool\r\ntool",                RULE_NONE,      0},
+	{"echo $(touch x)",             RULE_NONE,      0},
+	{"echo `touch x`",              RULE_NONE,      0},
+	{"echo $VAR",                   RULE_NONE,      0},
+	{"echo <(touch x)",             RULE_NONE,      0},
+	{"echo x > y",                  RULE_NONE,      0},
+	{"echo x < y",                  RULE_NONE,      0},
+	{"cat <<E\nE",                  RULE_NONE,      0},
+	{"",			    RULE_NONE,      0},
+	{"tool a; cd /x",               RULE_ALLOW,     1},
+	{"cd /x && tool",               RULE_ALLOW,     5},
+	{"PATH=/x tool",                RULE_NONE,      0},
+	{"export PATH=/x; tool",        RULE_NONE,      0},
+	{"env tool",                    RULE_ALLOW,     5},
+ /* AG-227 */
+	{"git status",                  RULE_ALLOW,     2},
+	{"git commit -m 'a b'",         RULE_ALLOW,     2},
+	{"git",			 RULE_ALLOW,     2},
+	{"/usr/bin/git status",         RULE_NONE,      0},
+	{"./git status",                RULE_NONE,      0},
+	{"git-lfs",		     RULE_NONE,      0},
+	{"gi",			  RULE_NONE,      0},
+	{"GIT status",                  RULE_NONE,      0},
+	{"npm run a x",                 RULE_ALLOW,     6},
+	{"npm run b x y",               RULE_ALLOW,     6},
+	{"npm run c x",                 RULE_NONE,      0},
+	{"npm run a",                   RULE_NONE,      0},
+	{"npm run a y",                 RULE_NONE,      0},
+	{"npm 'run a' x",               RULE_NONE,      0},
+ /* AG-122 */
+	{"git push",                    RULE_PROMPT,    3},
+	{"git fetch origin",            RULE_PROMPT,    3},
+	{"git push origin --force",     RULE_PROMPT,    3},
+	{"tool && git fetch",           RULE_PROMPT,    3},
+	{"git push >/dev/null",         RULE_PROMPT,    3},
+	{"x=$(git push)",               RULE_PROMPT,    3},
+	{"git $sub",                    RULE_FORBIDDEN, 4},
+	{"git \"$sub\"",                RULE_PROMPT,    3},
+	{"git \"$sub\" --force",        RULE_FORBIDDEN, 4},
+	{"git \"st$sub\" --force",      RULE_NONE,      0},
+	{"git \"$@\"",                  RULE_FORBIDDEN, 4},
+	{"git f*",		      RULE_PROMPT,    3},
+	{"git f* --force",              RULE_PROMPT,    3},
+	{"git ?u*",		     RULE_PROMPT,    3},
+	{"git st*",		     RULE_NONE,      0},
+	{"echo fetch | xargs git",      RULE_FORBIDDEN, 4},
+	{"sudo git fetch",              RULE_PROMPT,    3},
+ /* AG-121 */
+	{"rm x",			RULE_FORBIDDEN, 7},
+	{"rm",			  RULE_FORBIDDEN, 7},
+	{"git push; rm x",              RULE_FORBIDDEN, 7},
+	{"git push --force",            RULE_FORBIDDEN, 4},
+	{"git push --force; rm x",      RULE_FORBIDDEN, 4},
+	{"rm x; git push --force",      RULE_FORBIDDEN, 4},
+	{"git push --force-with-lease", RULE_PROMPT,    3},
+	{"tool && env rm x",            RULE_FORBIDDEN, 7},
+	{"bash -c 'rm x'",              RULE_FORBIDDEN, 7},
+	{"'r'm x",		      RULE_FORBIDDEN, 7},
+	{"r\\m x",		      RULE_FORBIDDEN, 7},
+	{"r? x",			RULE_FORBIDDEN, 7},
+	{"rm\n",			RULE_FORBIDDEN, 7},
+	{"if true; then rm x; fi",      RULE_FORBIDDEN, 7},
+	{"echo rm",		     RULE_ALLOW,     5},
+	{"/bin/rm x",                   RULE_NONE,      0},
+};
+
 static void decisions(void **state)
 {
-	static const struct {
-		const char *text;
-		enum rule_decision wanted;
-		uint32_t line; /* of the rule to blame */
-	} rows[] = {
-  /* AG-116 to AG-120 */
-		{"tool a",                      RULE_ALLOW,     1},
-		{"tool a && tool b",            RULE_ALLOW,     1},
-		{"tool a && other",             RULE_NONE,      0},
-		{"tool; touch x",               RULE_NONE,      0},
-		{"tool | touch x",              RULE_NONE,      0},
-		{"tool || touch x",             RULE_NONE,      0},
-		{"tool\ntouch x",               RULE_NONE,      0},
-		{"tool & touch x",              RULE_NONE,      0},
-		{"tool &",                      RULE_NONE,      0},
-		{"tool\r\ntool",                RULE_NONE,      0},
-		{"echo $(touch x)",             RULE_NONE,      0},
-		{"echo `touch x`",              RULE_NONE,      0},
-		{"echo $VAR",                   RULE_NONE,      0},
-		{"echo <(touch x)",             RULE_NONE,      0},
-		{"echo x > y",                  RULE_NONE,      0},
-		{"echo x < y",                  RULE_NONE,      0},
-		{"cat <<E\nE",                  RULE_NONE,      0},
-		{"",			    RULE_NONE,      0},
-		{"tool a; cd /x",               RULE_ALLOW,     1},
-		{"cd /x && tool",               RULE_ALLOW,     5},
-		{"PATH=/x tool",                RULE_NONE,      0},
-		{"export PATH=/x; tool",        RULE_NONE,      0},
-		{"env tool",                    RULE_ALLOW,     5},
- /* AG-227 */
-		{"git status",                  RULE_ALLOW,     2},
-		{"git commit -m 'a b'",         RULE_ALLOW,     2},
-		{"git",			 RULE_ALLOW,     2},
-		{"/usr/bin/git status",         RULE_NONE,      0},
-		{"./git status",                RULE_NONE,      0},
-		{"git-lfs",                     RULE_NONE,      0},
-		{"gi",			  RULE_NONE,      0},
-		{"GIT status",                  RULE_NONE,      0},
-		{"npm run a x",                 RULE_ALLOW,     6},
-		{"npm run b x y",               RULE_ALLOW,     6},
-		{"npm run c x",                 RULE_NONE,      0},
-		{"npm run a",                   RULE_NONE,      0},
-		{"npm run a y",                 RULE_NONE,      0},
-		{"npm 'run a' x",               RULE_NONE,      0},
- /* AG-122 */
-		{"git push",                    RULE_PROMPT,    3},
-		{"git fetch origin",            RULE_PROMPT,    3},
-		{"git push origin --force",     RULE_PROMPT,    3},
-		{"tool && git fetch",           RULE_PROMPT,    3},
-		{"git push >/dev/null",         RULE_PROMPT,    3},
-		{"x=$(git push)",               RULE_PROMPT,    3},
-		{"git $sub",                    RULE_FORBIDDEN, 4},
-		{"git \"$sub\"",                RULE_PROMPT,    3},
-		{"git \"$sub\" --force",        RULE_FORBIDDEN, 4},
-		{"git \"st$sub\" --force",      RULE_NONE,      0},
-		{"git \"$@\"",                  RULE_FORBIDDEN, 4},
-		{"git f*",                      RULE_PROMPT,    3},
-		{"git f* --force",              RULE_PROMPT,    3},
-		{"git ?u*",                     RULE_PROMPT,    3},
-		{"git st*",                     RULE_NONE,      0},
-		{"echo fetch | xargs git",      RULE_FORBIDDEN, 4},
-		{"sudo git fetch",              RULE_PROMPT,    3},
- /* AG-121 */
-		{"rm x",                        RULE_FORBIDDEN, 7},
-		{"rm",			  RULE_FORBIDDEN, 7},
-		{"git push; rm x",              RULE_FORBIDDEN, 7},
-		{"git push --force",            RULE_FORBIDDEN, 4},
-		{"git push --force; rm x",      RULE_FORBIDDEN, 4},
-		{"rm x; git push --force",      RULE_FORBIDDEN, 4},
-		{"git push --force-with-lease", RULE_PROMPT,    3},
-		{"tool && env rm x",            RULE_FORBIDDEN, 7},
-		{"bash -c 'rm x'",              RULE_FORBIDDEN, 7},
-		{"'r'm x",                      RULE_FORBIDDEN, 7},
-		{"r\\m x",                      RULE_FORBIDDEN, 7},
-		{"r? x",                        RULE_FORBIDDEN, 7},
-		{"rm\n",                        RULE_FORBIDDEN, 7},
-		{"if true; then rm x; fi",      RULE_FORBIDDEN, 7},
-		{"echo rm",                     RULE_ALLOW,     5},
-		{"/bin/rm x",                   RULE_NONE,      0},
-	};
 	_cleanup_(rules) struct rules *r = read_rules(some);
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(decided); i++) {
 		struct rule_verdict v;
 
-		rules_decide(r, str_from(rows[i].text), &v);
-		if (v.decision != rows[i].wanted || (v.rule ? v.rule->line : 0) != rows[i].line)
-			fail_msg("'%s': %s by rule %u", rows[i].text,
+		rules_decide(r, str_from(decided[i].text), &v);
+		if (v.decision != decided[i].wanted ||
+			(v.rule ? v.rule->line : 0) != decided[i].line)
+			fail_msg("'%s': %s by rule %u", decided[i].text,
 				rule_decision_names[v.decision], v.rule ? v.rule->line : 0);
 	}
 }

@@ -103,59 +103,71 @@ static void one_file(void **state)
 	assert_true(str_is(rules_at(r, 0)->file, path));
 }
 
+/* What stands in a rules file's place; false where it cannot be had. */
+enum bad { TEXT, FOLDER, DANGLING, LINK, FIFO, SOCKET, LARGE, MODE, BADS };
+
+static bool put_bad(const struct place *p, enum bad what, const char *path)
+{
+	_cleanup_(fd) int fd = -1;
+	struct error err = ERROR_INIT;
+
+	if (what == TEXT || what == LARGE || what == MODE)
+		put_file(p, "bad.rules", what == TEXT ? "#\nnonsense\n" : "");
+	switch (what) {
+	case TEXT:
+		break;
+	case FOLDER:
+		assert_int_equal(mkdir(path, 0700), 0);
+		break;
+	case DANGLING:
+		assert_int_equal(symlink("nowhere", path), 0);
+		break;
+	case LINK:
+		assert_int_equal(symlink("good.rules", path), 0);
+		break;
+	case FIFO:
+		assert_int_equal(mkfifo(path, 0600), 0);
+		break;
+	case SOCKET:
+		assert_ok(os_listen_private(path, &fd, &err), &err);
+		break;
+	case LARGE:
+		assert_int_equal(truncate(path, 10000000), 0);
+		break;
+	case MODE:
+	case BADS:
+		assert_int_equal(chmod(path, 0), 0);
+		return geteuid() != 0; /* no mode keeps root out */
+	}
+	return true;
+}
+
 /* SN-028: a file that does not parse, a folder and a dangling link in one's place, and their like.
  */
 static void what_refuses_every_command(void **state)
 {
-	static const char *const kinds[] = {
-		"text", "folder", "dangling", "link", "fifo", "socket", "large", "mode"};
-	static const char *const wanted[] = {"bad.rules:2: ", "bad.rules: not a regular file",
-		"bad.rules: a symbolic link", "bad.rules: a symbolic link",
-		"bad.rules: not a regular file", "bad.rules", "bad.rules: over 262144 bytes",
-		"Permission denied"};
+	static const char *const wanted[BADS] = {
+		[TEXT] = "bad.rules:2: ",
+		[FOLDER] = "bad.rules: not a regular file",
+		[DANGLING] = "bad.rules: a symbolic link",
+		[LINK] = "bad.rules: a symbolic link",
+		[FIFO] = "bad.rules: not a regular file",
+		[SOCKET] = "bad.rules",
+		[LARGE] = "bad.rules: over 262144 bytes",
+		[MODE] = "Permission denied",
+	};
 	const struct place *p = *state;
-	_cleanup_(mem) char *bad = path_of(p, "bad.rules"), *good = path_of(p, "good.rules");
+	_cleanup_(mem) char *bad = path_of(p, "bad.rules");
 
 	put_file(p, "good.rules", "prefix_rule(pattern=['a'])\n");
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+	for (enum bad what = TEXT; what < BADS; what++) {
 		struct error err = ERROR_INIT;
 
-		switch (i) {
-		case 0:
-			put_file(p, "bad.rules", "#\nnonsense\n");
-			break;
-		case 1:
-			assert_int_equal(mkdir(bad, 0700), 0);
-			break;
-		case 2:
-			assert_int_equal(symlink("nowhere", bad), 0);
-			break;
-		case 3:
-			assert_int_equal(symlink(good, bad), 0);
-			break;
-		case 4:
-			assert_int_equal(mkfifo(bad, 0600), 0);
-			break;
-		case 5: {
-			_cleanup_(fd) int fd = -1;
-
-			assert_ok(os_listen_private(bad, &fd, &err), &err);
-			break;
+		if (put_bad(p, what, bad)) {
+			expect_unreadable(p->dir, wanted[what]);
+			if (what != FOLDER) /* alone it is a folder as any other */
+				expect_unreadable(bad, wanted[what]);
 		}
-		case 6:
-			put_file(p, "bad.rules", "");
-			assert_int_equal(truncate(bad, 10 * 1000 * 1000), 0);
-			break;
-		default:
-			if (geteuid() == 0)
-				continue; /* no mode keeps root out */
-			put_file(p, "bad.rules", "");
-			assert_int_equal(chmod(bad, 0), 0);
-			break;
-		}
-		expect_unreadable(p->dir, wanted[i]);
-		if (i != 1) /* alone it is a folder as any other */
-			expect_unreadable(bad, wanted[i]);
 		assert_ok(os_remove_tree(bad, &err), &err);
 	}
 }
