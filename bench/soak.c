@@ -20,7 +20,7 @@ enum {
 	BOTS = 192,
 	BOTS_MAX = 4096,
 	PAUSE_MS = 2000,  /* between two turns of a bot */
-	KEEP_TURNS = 16,  /* what a bot keeps: without an end memory grows with the talk */
+	KEEP_TURNS = 4,   /* what a bot keeps: without an end memory grows with the talk */
 	ANSWER_MS = 2500, /* longer than a turn is held before it parks */
 	TICK_MS = 20,
 	SAMPLES_MAX = 24 * 3600,
@@ -296,12 +296,13 @@ static void run(struct soak *s, int64_t seconds)
 
 static int report(struct soak *s, int64_t growth_max)
 {
-	const size_t quarter = s->samples / 4;
+	/* the first third fills caches, pools and what bots keep */
+	const size_t warm = s->samples / 3, quarter = (s->samples - warm) / 4;
 	double first, last, growth;
 
 	if (quarter == 0)
-		measure_fail("too short: four seconds at least");
-	first = measure_median(s->rss_kib, quarter);
+		measure_fail("too short: six seconds at least");
+	first = measure_median(s->rss_kib + warm, quarter);
 	last = measure_median(s->rss_kib + s->samples - quarter, quarter);
 	growth = (last / first - 1) * 100;
 	measure_note("soak: turns", (double)s->finished, "turns");

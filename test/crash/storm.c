@@ -22,7 +22,7 @@
 #include "test/crash/turns.h"
 
 enum {
-	BOTS_MAX = 16,
+	BOTS_MAX = 32,
 	SENDERS = 4,
 	FOLLOWERS = 3,  /* two of all, one of a bot */
 	ASKED_MAX = 16, /* requests of one sender under way; a power of two */
@@ -124,7 +124,7 @@ static struct storm {
 	int64_t round;
 	int64_t ledger_at[BOTS_MAX];
 	int64_t checked_turn;
-	int64_t start_kills, cut_followers, slowest_start_ms, duplicates;
+	int64_t forks, start_kills, cut_followers, slowest_start_ms, duplicates;
 	bool have_sqlite;
 } storm;
 
@@ -167,6 +167,19 @@ static struct submission *new_submission(const struct bot *b)
 static const char gated[] = ",\"approval_hold_ms\":0,\"gates\":[{\"tag\":\"nobody\",\"tools\":["
 			    "\"echo\"],\"expire_ms\":30}]";
 
+/* A bot that is there, with the same workspace. */
+static const struct bot *source_of(size_t slot)
+{
+	const struct bot *other = &storm.bots[slot ^ 1];
+
+	return (slot ^ 1) < storm.bot_count && other->made ? other : NULL;
+}
+
+static char *fork_body(const struct bot *b, const struct bot *source)
+{
+	return xasprintf("\"op\":\"fork\",\"source\":\"%s\",\"bot\":\"%s\"", source->name, b->name);
+}
+
 static char *create_body(const struct bot *b, size_t slot)
 {
 	return xasprintf("\"op\":\"create\",\"bot\":\"%s\",\"model\":\"drill/x\",\"instructions\":"
@@ -203,8 +216,12 @@ static void ask_something(struct sender *s)
 	struct bot *b = &storm.bots[slot];
 
 	if (!b->asked) {
+		const struct bot *source = dice(&storm.dice, 0, 1) ? source_of(slot) : NULL;
+
 		b->asked = true;
-		ask(s, (struct asked){ASK_CREATE, slot, 0}, create_body(b, slot));
+		storm.forks += source != NULL;
+		ask(s, (struct asked){ASK_CREATE, slot, 0},
+			source ? fork_body(b, source) : create_body(b, slot));
 	} else if (b->made && dice(&storm.dice, 0, 19) == 0 && storm.turns.last > 0) {
 		ask(s, (struct asked){ASK_INTERRUPT, slot, 0},
 			xasprintf("\"op\":\"interrupt\",\"bot\":\"%s\"", b->name));
@@ -753,13 +770,14 @@ int main(int argc, char **argv)
 	(void)printf(
 		"%llu kills under load, %lld while starting (seed %llu): %lld events, %lld turns "
 		"(%lld interrupted), %lld calls started (%lld of unknown outcome, %lld "
-		"cancelled), %lld parks, %lld duplicates, slowest start %lld ms, followers cut "
+		"cancelled), %lld parks, %lld duplicates, %lld forks, slowest start %lld ms, "
+		"followers cut "
 		"%lld%s\n",
 		(unsigned long long)rounds, (long long)storm.start_kills, (unsigned long long)seed,
 		(long long)storm.verified, (long long)storm.turns.finished,
 		(long long)storm.turns.interrupted, (long long)storm.turns.started,
 		(long long)storm.turns.unknown, (long long)storm.turns.cancelled,
-		(long long)storm.turns.parks, (long long)storm.duplicates,
+		(long long)storm.turns.parks, (long long)storm.duplicates, (long long)storm.forks,
 		(long long)storm.slowest_start_ms, (long long)storm.cut_followers,
 		storm.have_sqlite ? "" : "; no sqlite3 here");
 	release();

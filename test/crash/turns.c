@@ -227,7 +227,8 @@ void turns_event(void *arg, const struct json *line)
 	int64_t id;
 
 	if (json_i64(json_get(line, "turn"), &id) < 0) {
-		rig_true(str_is(kind, "created") || str_is(kind, "configured"),
+		rig_true(str_is(kind, "created") || str_is(kind, "configured") ||
+				 str_is(kind, "forked"),
 			"an event " STR_FMT " without a turn", STR_ARG(kind));
 		return;
 	}
