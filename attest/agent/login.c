@@ -278,6 +278,29 @@ static void link_away(struct attest *t, const char *victim)
 	attest_true(t, symlink(victim, tokens_file(t)) == 0, "attest: no link");
 }
 
+/* Killed at each step of a second sign-in's write: the file is the first one's, whole. */
+static void check_killed(struct attest *t, struct issuer *i)
+{
+	static const char *const steps[] = {"fchmod", "fsync", "renameat"};
+	static const char *const env[] = {NO_LEAKS, NULL};
+	struct str before = attest_read(t, tokens_file(t));
+
+	for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
+		/* The command calls each of them for this file alone. */
+		const char *wrap[] = {"strace", "-f", "-qq", "-o", "/dev/null", "-e",
+			attest_path(t, "inject=%s:signal=KILL", steps[k]), NULL};
+		struct signin s = signin_begin(
+			t, i, &(struct signin_start){.mask = 0, .env = env, .wrap = wrap});
+
+		(void)signin_browse(t, &s);
+		attest_true(t, signin_end(t, &s) == 128 + SIGKILL,
+			"attest: it was not killed at %s", steps[k]);
+		attest_true(t, str_eq(attest_read(t, tokens_file(t)), before),
+			"killed at %s it left another file", steps[k]);
+		attest_mode(t, "chatgpt.json", tokens_file(t), 0600);
+	}
+}
+
 static void AG_169_the_file_is_written_through_an_exclusive_one(struct attest *t)
 {
 	static const char *const env[] = {NO_LEAKS, NULL};
@@ -302,6 +325,7 @@ static void AG_169_the_file_is_written_through_an_exclusive_one(struct attest *t
 		"chatgpt.json is still a link");
 	attest_true(t, str_is(attest_read(t, victim), "mine\n"), "the link was followed");
 	check_file(t, i, 1);
+	check_killed(t, i);
 
 	issuer_life(i, -1);
 	signin(t, i); /* tokens that are over */
@@ -312,7 +336,7 @@ static void AG_169_the_file_is_written_through_an_exclusive_one(struct attest *t
 	check_turn(t, &r);
 	trace_stop(t, r.d);
 	check_trace(t, file);
-	check_file(t, i, 3);
+	check_file(t, i, issuer_given(i));
 }
 
 static void AG_170_the_daemon_renews_tokens_itself(struct attest *t)
