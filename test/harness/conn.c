@@ -9,6 +9,7 @@
 
 #include "clock/clock.h"
 #include "test/harness/server.h"
+#include "test/harness/socket.h"
 
 enum {
 	BODY_MAX_BYTES = 64 << 20,
@@ -33,8 +34,10 @@ struct conn {
 	struct loop_timer *timer; /* made when first needed */
 	struct tls *tls;
 	struct http_reader *reader;
-	struct buf body;  /* of the request that is read */
-	struct buf ahead; /* came while an answer was sent */
+	struct buf body;       /* of the request that is read */
+	struct buf ahead;      /* came while an answer was sent */
+	struct socket *socket; /* NULL: HTTP is spoken */
+	int64_t responses;     /* over it, so far */
 	struct answer answer;
 	size_t sent;   /* of the answer's body */
 	uint64_t told; /* the same, floods counted in full */
@@ -54,6 +57,11 @@ static void conn_free(void *arg)
 	free(arg);
 }
 
+static void free_socket(void *arg)
+{
+	socket_free(arg);
+}
+
 static void conn_close(struct conn *c)
 {
 	if (c->state == CONN_CLOSED)
@@ -63,6 +71,7 @@ static void conn_close(struct conn *c)
 	loop_stream_close(c->stream);
 	loop_timer_free(c->timer);
 	http_reader_free(c->reader);
+	loop_defer(c->server->loop, free_socket, c->socket);
 	tls_free(c->tls);
 	buf_release(&c->body);
 	buf_release(&c->ahead);
@@ -160,6 +169,37 @@ static void answer_over(struct conn *c)
 	}
 }
 
+/* The next event of the stream, as a message; an answer that is no stream is one message, an error.
+ * What is cut inside an event is not sent. */
+static size_t put_message(struct conn *c, struct buf *to, size_t until)
+{
+	const struct script_socket *how = &script_settings(c->server->script)->socket;
+	struct answer *a = &c->answer;
+	struct str body = {a->body.data, until}, line, rest;
+	ptrdiff_t end = str_find(body, STR("\n\n"), c->sent);
+	_cleanup_(buf) struct buf error = BUF_INIT(OUT_MAX_BYTES);
+
+	if (a->head.len == 0) { /* garbage goes as it is */
+		(void)buf_put_str(to, body);
+		return until;
+	}
+	if (body.p[0] == '{') {
+		(void)buf_printf(&error, "{\"type\":\"error\",\"status\":%.3s," STR_FMT,
+			a->head.data + sizeof("HTTP/1.1 ") - 1, (int)(until - 1), body.p + 1);
+		socket_put_text(to, buf_str(&error), 0, how->pings);
+		return until;
+	}
+	if (end < 0)
+		return until - c->sent;
+	rest = (struct str){body.p + c->sent, (size_t)end - c->sent};
+	while (str_next(&rest, '\n', &line)) {
+		if (str_starts(line, STR("data: ")) && line.p[6] == '{')
+			socket_put_text(to, (struct str){line.p + 6, line.len - 6},
+				(size_t)a->chunk_bytes, how->pings);
+	}
+	return (size_t)end + 2 - c->sent;
+}
+
 /* How much of the body goes out at once: all, so many bytes, or one event of a stream. */
 static size_t piece_bytes(const struct answer *a, size_t from, size_t until)
 {
@@ -187,6 +227,12 @@ static bool put_piece(struct conn *c, struct buf *to)
 	}
 	if (c->sent >= until)
 		return false;
+	if (c->socket) {
+		len = put_message(c, to, until);
+		c->sent += len;
+		c->told += len;
+		return c->sent < until || a->flood;
+	}
 	len = piece_bytes(a, c->sent, until);
 	piece = (struct str){a->body.data + c->sent, len};
 	if (a->chunked)
@@ -196,6 +242,24 @@ static bool put_piece(struct conn *c, struct buf *to)
 	c->sent += len;
 	c->told += len;
 	return c->sent < until || a->flood;
+}
+
+/* What ends an answer that is whole. Over WebSocket: that of a stream that broke off, and the last
+ * that the script has for this connection. */
+static void put_end(struct conn *c, struct buf *to)
+{
+	const int64_t most = script_settings(c->server->script)->socket.responses;
+	struct answer *a = &c->answer;
+
+	if (!c->socket) {
+		if (a->chunked)
+			http_put_last_chunk(to);
+		return;
+	}
+	c->responses++;
+	a->close |= a->stop_at < a->body.len || (most > 0 && c->responses >= most);
+	if (a->close)
+		socket_put_close(to, 1001);
 }
 
 static void send_more(void *arg)
@@ -208,12 +272,12 @@ static void send_more(void *arg)
 	c->state = CONN_SENDS;
 	if (loop_stream_queued(c->stream) > QUEUE_MAX_BYTES)
 		return; /* drained() goes on */
-	if (!c->head_sent)
+	if (!c->head_sent && !c->socket)
 		(void)buf_put_str(&out, buf_str(&a->head)); /* fits */
 	c->head_sent = true;
 	more = put_piece(c, &out);
-	if (!more && a->chunked && a->end == ANSWER_WHOLE)
-		http_put_last_chunk(&out);
+	if (!more && a->end == ANSWER_WHOLE)
+		put_end(c, &out);
 	conn_write(c, buf_str(&out));
 	if (!more)
 		answer_over(c);
@@ -236,10 +300,9 @@ static void send_answer(struct conn *c)
 
 /* Requests */
 
-static void request_whole(struct conn *c)
+static void request_whole(struct conn *c, const struct http_head *h)
 {
 	struct server *s = c->server;
-	const struct http_head *h = http_reader_head(c->reader);
 	_cleanup_(arena) struct arena arena = {NULL, 0};
 	struct str target = h->target;
 	struct request r = {
@@ -256,6 +319,7 @@ static void request_whole(struct conn *c)
 	r.row = (struct record_request){.now_ms = r.frame.now_ms,
 		.connection = c->number,
 		.tls = c->tls != NULL,
+		.socket = c->socket != NULL,
 		.head = h,
 		.body = r.body};
 	c->request = ++s->requests;
@@ -265,6 +329,64 @@ static void request_whole(struct conn *c)
 	record_request(s->record, c->request, &r.row);
 	buf_release(&c->body);
 	send_answer(c);
+}
+
+/*
+ * WebSocket: the handshake is a row of the record, each message another, as if it were POSTed with
+ * the handshake's headers.
+ */
+static void on_message(void *arg, struct str text)
+{
+	struct conn *c = arg;
+	struct http_head h = *http_reader_head(c->reader);
+
+	if (c->state != CONN_READS)
+		return; /* it asked before it was answered; what comes is not kept */
+	h.method = STR("POST");
+	buf_clear(&c->body);
+	(void)buf_put_str(&c->body, text); /* fits: socket.c has the same bound */
+	request_whole(c, &h);
+}
+
+static void on_pong(void *arg, struct str bytes)
+{
+	struct conn *c = arg;
+
+	if (c->state != CONN_CLOSED && c->state != CONN_ENDS)
+		conn_write(c, bytes);
+}
+
+static bool begin_socket(struct conn *c, const struct http_head *h)
+{
+	static const struct socket_callbacks callbacks = {on_message, on_pong};
+	const struct script_socket *how = &script_settings(c->server->script)->socket;
+	_cleanup_(buf) struct buf out = BUF_INIT(4096);
+	struct record_request row = {.now_ms = clock_real_ms(clock_system()),
+		.connection = c->number,
+		.tls = c->tls != NULL,
+		.head = h,
+		.body = STR("")};
+
+	if (!socket_wanted(h) || how->status != 0)
+		return false;
+	c->request = ++c->server->requests;
+	record_request(c->server->record, c->request, &row);
+	socket_put_handshake(&out, h, how);
+	conn_write(c, buf_str(&out));
+	c->socket = socket_new(&callbacks, c);
+	return true;
+}
+
+static void read_socket(struct conn *c, struct str in)
+{
+	const char *why;
+
+	if (socket_take(c->socket, in, &why) == 0 || c->state == CONN_CLOSED ||
+		c->state == CONN_ENDS)
+		return;
+	if (why)
+		record_bad(c->server->record, ++c->server->requests, c->number, why);
+	conn_end(c, true);
 }
 
 static void refuse_bytes(struct conn *c, int status, const struct error *why)
@@ -307,7 +429,8 @@ static void read_event(struct conn *c, int event, struct str part)
 	if (event == HTTP_HEAD) {
 		head_whole(c);
 	} else if (event == HTTP_END) {
-		request_whole(c);
+		if (!begin_socket(c, http_reader_head(c->reader)))
+			request_whole(c, http_reader_head(c->reader));
 	} else if (event == HTTP_BODY && buf_put_str(&c->body, part) < 0) {
 		(void)error_set(&err, &ERROR_LIMIT, "the body is over %d bytes", BODY_MAX_BYTES);
 		refuse_bytes(c, 413, &err);
@@ -320,7 +443,7 @@ static void conn_read(struct conn *c, struct str in)
 	struct str part;
 	int event;
 
-	while (c->state == CONN_READS && !c->ahead_due) {
+	while (c->state == CONN_READS && !c->ahead_due && !c->socket) {
 		event = http_read(c->reader, &in, &part, &err);
 		if (event < 0) {
 			refuse_bytes(c, error_is(&err, &HTTP_LIMIT) ? 431 : 400, &err);
@@ -332,6 +455,10 @@ static void conn_read(struct conn *c, struct str in)
 	}
 	if (c->state == CONN_CLOSED || c->state == CONN_ENDS || in.len == 0)
 		return;
+	if (c->socket) {
+		read_socket(c, in);
+		return;
+	}
 	if (buf_put_str(&c->ahead, in) < 0)
 		conn_close(c); /* more than it may send ahead */
 	else if (c->ahead.len > AHEAD_MAX_BYTES / 2)

@@ -115,6 +115,8 @@ void record_request(struct record *r, uint64_t n, const struct record_request *q
 	json_put_i64(&j, "at_ms", q->now_ms);
 	json_put_u64(&j, "connection", q->connection);
 	json_put_bool(&j, "tls", q->tls);
+	if (q->socket)
+		json_put_bool(&j, "socket", true);
 	json_put_str(&j, "method", q->head->method);
 	json_put_str(&j, "path", q->head->target);
 	if (q->conversation.p) {

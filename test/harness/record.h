@@ -12,6 +12,7 @@ struct record_request {
 	int64_t now_ms;
 	uint64_t connection;
 	bool tls;
+	bool socket; /* a message over WebSocket */
 	const struct http_head *head;
 	struct str body;
 	bool body_is_json;

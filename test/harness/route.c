@@ -107,6 +107,15 @@ static void handle_reply(
 		refuse_ask(r, family, &err, a);
 		return;
 	}
+	if (r->row.socket) {
+		ask.stream = true; /* there is nothing else */
+		if (script_settings(s->script)->socket.forgets &&
+			json_get(body, "previous_response_id")) {
+			(void)error_set(&err, &ASK_NOT_FOUND, "that response is forgotten");
+			refuse_ask(r, family, &err, a);
+			return;
+		}
+	}
 	r->row.conversation = ask.name;
 	r->row.round = ask.round;
 	round = script_round(ask.conversation, ask.round);
@@ -272,6 +281,7 @@ void route_request(struct server *s, struct request *r, struct answer *a)
 {
 	const struct script_round *page = script_page(s->script, r->path);
 	enum model_family family = claude_asks(r) ? MODEL_MESSAGES : MODEL_CHAT;
+	const struct script_socket *how = &script_settings(s->script)->socket;
 	const struct route *found = NULL;
 
 	if (page) {
@@ -286,6 +296,8 @@ void route_request(struct server *s, struct request *r, struct answer *a)
 		family = found->family;
 	if (!found)
 		refuse(r, family, 404, "there is nothing at this path", a);
+	else if (str_is(r->head->method, "GET") && how->status != 0)
+		refuse(r, family, (int)how->status, NULL, a);
 	else if (!str_is(r->head->method, found->method))
 		refuse(r, family, 405, NULL, a);
 	else if (!key_is_good(s, r))

@@ -463,6 +463,21 @@ static int read_pages(struct script *s, const struct json *j, struct error *err)
 	return 0;
 }
 
+static int read_socket(const struct json *j, struct script_socket *to, struct error *err)
+{
+	static const struct json_field fields[] = {
+		JSON_BOOL(struct script_socket, bad_accept),
+		JSON_BOOL(struct script_socket, extension),
+		JSON_BOOL(struct script_socket, pings),
+		JSON_BOOL(struct script_socket, forgets),
+		JSON_I64(struct script_socket, responses),
+		JSON_I64(struct script_socket, status, .max = 599),
+	};
+	const struct json_table table = {fields, ARRAY_LEN(fields), "socket", NULL};
+
+	return json_decode(NULL, j, &table, to, NULL, err);
+}
+
 static int read_member(struct script *s, const struct json *j, struct error *err)
 {
 	struct script_settings *to = &s->settings;
@@ -477,6 +492,8 @@ static int read_member(struct script *s, const struct json *j, struct error *err
 		return read_headers(&s->arena, j, &to->headers, err);
 	if (str_is(j->key, "pages"))
 		return read_pages(s, j, err);
+	if (str_is(j->key, "socket"))
+		return read_socket(j, &to->socket, err);
 	if (str_is(j->key, "lenient")) {
 		to->lenient = json_is_true(j);
 		return 0;

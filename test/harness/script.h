@@ -124,11 +124,21 @@ const struct script_round *script_round(const struct script_conversation *c, siz
 /* The page at this path, or NULL. */
 const struct script_round *script_page(const struct script *s, struct str path);
 
+/* How it is spoken to over WebSocket. */
+struct script_socket {
+	bool bad_accept, extension; /* of the handshake */
+	bool pings;                 /* before each frame */
+	bool forgets;               /* every previous response */
+	int64_t responses;          /* … on one connection, then it is closed; 0: no end */
+	int64_t status;             /* there is no WebSocket, but this answer; 0: there is */
+};
+
 /* What holds for all requests. */
 struct script_settings {
 	struct str_list refuse_text, models, keys;
 	struct script_headers headers;
 	bool lenient;
+	struct script_socket socket;
 };
 const struct script_settings *script_settings(const struct script *s);
 
