@@ -19,6 +19,7 @@
 struct body_options {
 	bool drop_thinking; /* the provider refused what it had written */
 	bool full_openai;   /* `chat`: the provider is OpenAI itself */
+	bool socket;        /* `responses`: a message over WebSocket, not the body of a POST */
 	void (*repaired)(void *arg, const char *what);
 	void *arg;
 };
@@ -46,6 +47,8 @@ struct body {
 	struct body_origin *origins;
 	size_t origin_count;
 	size_t messages; /* so far */
+	/* `responses`: where in the text its input is, from its key and from its first value. */
+	size_t input_key_at, input_at;
 };
 
 /* What the families' files export. */

@@ -52,10 +52,12 @@ void body_responses(struct body *b, const struct provider_request *r, const stru
 {
 	struct json_out *j = &b->json;
 
-	(void)o;
 	json_open(j, '{');
+	if (o->socket)
+		json_put_cstr(j, "type", "response.create");
 	json_put_str(j, "model", r->model);
-	json_put_bool(j, "stream", true);
+	if (!o->socket)
+		json_put_bool(j, "stream", true);
 	json_put_bool(j, "store", false);
 	json_put_raw(j, "include", STR("[\"reasoning.encrypted_content\"]"));
 	if (r->cache_key.p)
@@ -66,7 +68,9 @@ void body_responses(struct body *b, const struct provider_request *r, const stru
 	json_put_str(j, "instructions", r->instructions.p ? r->instructions : STR(""));
 	if (r->tool_count > 0)
 		put_tools(b, r);
+	b->input_key_at = b->text.len;
 	json_open_key(j, "input", '[');
+	b->input_at = b->text.len;
 	put_pinned(b, r->summary);
 	put_pinned(b, r->note);
 	put_pinned(b, r->omitted);

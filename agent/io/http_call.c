@@ -5,6 +5,9 @@
  *	NEW → LINE → ADMISSION → GRANT → SENT → STREAM → OVER
  *	                                      ↘ REFUSED ↗
  *
+ * Over WebSocket (agent spec 8.2) the same states hold: the first message of a response is its
+ *head.
+ *
  * The caller may cancel inside any callback: what a callback may end is not touched after it
  * without a look at `state`. Memory goes back after the round. A call whose reply is told reads the
  * rest of its answer, so that the connection can be used again.
@@ -12,10 +15,14 @@
 #include "agent/io/provider_http.h"
 
 enum {
-	STALL_DEFAULT_MS = 120 * 1000, /* agent spec 2.6 */
-	ADMISSION_MAX_MS = 60 * 1000,  /* agent spec 2.6: --max-connecting */
-	REFUSAL_MAX_MS = 10 * 1000,    /* ours: for an error's body */
-	REST_MAX_MS = 2000,            /* ours: for what comes after the end of a reply */
+	STALL_DEFAULT_MS = 120 * 1000,        /* agent spec 2.6 */
+	ADMISSION_MAX_MS = 60 * 1000,         /* agent spec 2.6: --max-connecting */
+	REFUSAL_MAX_MS = 10 * 1000,           /* ours: for an error's body */
+	REST_MAX_MS = 2000,                   /* ours: for what comes after the end of a reply */
+	RESPONSE_ID_MAX_BYTES = 256,          /* ours */
+	ERROR_MESSAGE_MAX_BYTES = 256 * 1024, /* ours: an error over WebSocket */
+	STATUS_ERRORS_FIRST = 400,
+	STATUS_ERRORS_LAST = 599,
 	RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000, /* ours */
 };
 
@@ -48,6 +55,8 @@ struct http_call {
 	uint64_t granted; /* the number of what it brought; 0: nothing */
 	uint64_t refused; /* … of what the provider did not take: once is enough */
 	struct fetch_call *fetch;
+	struct ws_turn *socket; /* in its place, over WebSocket */
+	struct buf response_id; /* … of the reply that is read */
 	int64_t sent_ms;
 	/* The answer. */
 	struct http_refusal refusal;
@@ -76,6 +85,7 @@ static void call_free(void *arg)
 		gather_release(&c->gather);
 	model_decoder_free(c->decoder);
 	buf_release(&c->refusal_body);
+	buf_release(&c->response_id);
 	free(c);
 }
 
@@ -97,6 +107,12 @@ static void drop_ask(struct http_call *c)
 		c->p->auth->cancel(mem_take(&c->ask));
 }
 
+static void drop_connection(struct http_call *c)
+{
+	fetch_cancel(mem_take(&c->fetch));
+	ws_turn_cancel(mem_take(&c->socket));
+}
+
 /* No callback comes after this. */
 static void end(struct http_call *c)
 {
@@ -104,7 +120,7 @@ static void end(struct http_call *c)
 
 	c->state = CALL_OVER;
 	drop_ask(c);
-	fetch_cancel(mem_take(&c->fetch));
+	drop_connection(c);
 	loop_timer_free(mem_take(&c->timer));
 	list_remove(&c->in_provider);
 	pace_leave(&c->ticket);
@@ -175,6 +191,10 @@ static void on_event(void *arg, const struct model_event *e)
 		c->has_fault = true;
 		http_read_fault(e, &c->fault);
 		break;
+	case MODEL_EV_START:
+		if (c->socket && c->response_id.len == 0)
+			(void)buf_put_str(&c->response_id, e->text); /* one too long is none */
+		break;
 	case MODEL_EV_END:
 		c->ended = true;
 		break;
@@ -206,6 +226,9 @@ static void tell_reply(struct http_call *c)
 	c->state = CALL_TOLD;
 	if (c->fetch)
 		loop_timer_set(c->timer, REST_MAX_MS);
+	if (c->socket)
+		ws_turn_whole(mem_take(&c->socket), buf_str(&c->response_id), reply.items,
+			reply.item_count);
 	c->cb->done(c->arg, &reply);
 	if (!c->fetch)
 		end(c);
@@ -243,13 +266,13 @@ static void finish_refusal(struct http_call *c)
 
 	c->refusal.body = buf_str(&c->refusal_body);
 	if (may_prove_again(c)) {
-		fetch_cancel(mem_take(&c->fetch));
+		drop_connection(c);
 		c->refused = c->granted;
 		begin(c);
 		return;
 	}
 	if (!c->dropped_thinking && http_blames_thinking(c->p->family->model, &c->refusal)) {
-		fetch_cancel(mem_take(&c->fetch));
+		drop_connection(c);
 		c->dropped_thinking = true;
 		begin(c);
 		return;
@@ -269,13 +292,18 @@ static void look_taken(struct http_call *c)
 		c->cb->taken(c->arg);
 }
 
+static void body_done(struct http_call *c)
+{
+	body_sent(&c->body);
+	c->body_sent = true;
+}
+
 static void on_sent(void *arg)
 {
 	struct http_call *c = arg;
 
 	c->sent_ms = clock_real_ms(clock_system());
-	body_sent(&c->body);
-	c->body_sent = true;
+	body_done(c);
 	look_taken(c);
 }
 
@@ -288,6 +316,35 @@ static void expected_sse(struct http_call *c, struct str type)
 	fail(c, &err, PROVIDER_RETRY_NEVER);
 }
 
+static void no_socket(struct http_call *c, int status)
+{
+	struct error err = ERROR_INIT;
+
+	(void)error_set(&err, &PROVIDER_CONNECTION,
+		"the server answers %d instead of opening a WebSocket", status);
+	fail(c, &err, PROVIDER_RETRY_NEVER);
+}
+
+static void begin_stream(struct http_call *c)
+{
+	c->state = CALL_STREAM;
+	c->word_ms = clock_mono_ms(clock_system());
+	if (c->has_gather)
+		gather_release(&c->gather);
+	gather_init(&c->gather, c->p->family->model);
+	c->has_gather = true;
+	model_decoder_free(c->decoder);
+	c->decoder = model_decoder_new(c->p->family->model);
+	look_taken(c);
+}
+
+static void learn(struct http_call *c, const struct http_head *h)
+{
+	const struct pace_now now = {loop_now_ms(c->p->loop), clock_real_ms(clock_system())};
+
+	pace_learn(&c->ticket, h, &now);
+}
+
 static void on_head(void *arg, const struct http_head *h)
 {
 	struct http_call *c = arg;
@@ -296,7 +353,11 @@ static void on_head(void *arg, const struct http_head *h)
 	char media[64];
 
 	leave_admission(c);
-	pace_learn(&c->ticket, h, &now);
+	learn(c, h);
+	if (c->socket && h->status < 300) {
+		no_socket(c, h->status);
+		return;
+	}
 	if (h->status < 200 || h->status > 299) {
 		c->state = CALL_REFUSED;
 		c->refusal = (struct http_refusal){.status = h->status, .retry_ms = -1};
@@ -312,12 +373,7 @@ static void on_head(void *arg, const struct http_head *h)
 		return;
 	}
 	turn_state_learn(c->p->turn_states, c->r, h);
-	c->state = CALL_STREAM;
-	c->word_ms = clock_mono_ms(clock_system());
-	gather_init(&c->gather, c->p->family->model);
-	c->has_gather = true;
-	c->decoder = model_decoder_new(c->p->family->model);
-	look_taken(c);
+	begin_stream(c);
 }
 
 static void on_body(void *arg, struct str bytes)
@@ -358,6 +414,94 @@ static void on_done(void *arg, const struct error *failed)
 }
 
 /*
+ * The answer over WebSocket.
+ */
+static void on_opened(void *arg, const struct http_head *h)
+{
+	struct http_call *c = arg;
+
+	learn(c, h);
+	turn_state_learn(c->p->turn_states, c->r, h);
+}
+
+static void refused_in_message(struct http_call *c, int64_t status, struct str json)
+{
+	c->state = CALL_REFUSED;
+	c->refusal = (struct http_refusal){.status = (int)status, .retry_ms = -1};
+	buf_release(&c->refusal_body); /* of a try before this one */
+	c->refusal_body = (struct buf)BUF_INIT(HTTP_ERROR_BODY_BYTES);
+	(void)buf_put_str(&c->refusal_body, str_cut(json, HTTP_ERROR_BODY_BYTES)); /* fits */
+	finish_refusal(c);
+}
+
+/* Whether a response's first message is an error, which was then dealt with: as the answer of that
+ * status that a POST would have had. */
+static bool is_refusal(struct http_call *c, struct str json)
+{
+	_cleanup_(arena) struct arena scratch = {.blocks = NULL};
+	const struct json *root, *error;
+	struct error err = ERROR_INIT;
+	int64_t status = 0;
+	struct str code;
+
+	if (json.len > ERROR_MESSAGE_MAX_BYTES || str_find(json, STR("\"error\""), 0) < 0 ||
+		json_parse(&scratch, json, &root, NULL) < 0 ||
+		!str_is(json_str(json_get(root, "type")), "error"))
+		return false;
+	error = json_get(root, "error");
+	code = json_str(json_get(error ? error : root, "code"));
+	if (json_i64(json_get(root, "status"), &status) < 0)
+		(void)json_i64(json_get(root, "status_code"), &status); /* or it has none */
+	if (str_is(code, "previous_response_not_found") && ws_turn_is_partial(c->socket)) {
+		ws_turn_again(c->socket); /* the server has forgotten: the same call, whole */
+		return true;
+	}
+	if (str_is(code, "websocket_connection_limit_reached")) {
+		(void)error_set(
+			&err, &PROVIDER_CONNECTION, "the connection is too old for its server");
+		fail(c, &err, PROVIDER_RETRY_BACKOFF);
+		return true;
+	}
+	if (status < STATUS_ERRORS_FIRST || status > STATUS_ERRORS_LAST)
+		return false;
+	refused_in_message(c, status, json);
+	return true;
+}
+
+static void on_message(void *arg, struct str json)
+{
+	struct http_call *c = arg;
+	struct error err = ERROR_INIT;
+
+	leave_admission(c);
+	if (c->state == CALL_SENT) {
+		if (is_refusal(c, json))
+			return;
+		ws_turn_taken(c->socket);
+		body_done(c);
+		begin_stream(c);
+	}
+	look(c, model_decode_message(c->decoder, json, on_event, c, &err), &err);
+}
+
+static void on_socket_over(void *arg, const struct error *failed)
+{
+	struct http_call *c = arg;
+	struct provider_failure f;
+
+	c->socket = NULL;
+	if (c->state == CALL_REFUSED) {
+		finish_refusal(c);
+	} else {
+		http_read_broken(failed, c->state == CALL_STREAM, &f);
+		tell_failure(c, &f);
+	}
+}
+
+static const struct ws_turn_callbacks socket_callbacks = {
+	on_opened, on_head, on_body, on_message, on_socket_over};
+
+/*
  * The request.
  */
 static const struct fetch_callbacks fetch_callbacks = {on_sent, on_head, on_body, on_done};
@@ -365,6 +509,18 @@ static const struct fetch_callbacks fetch_callbacks = {on_sent, on_head, on_body
 static int64_t stall_ms(const struct http_call *c)
 {
 	return c->p->net->stall_ms > 0 ? c->p->net->stall_ms : STALL_DEFAULT_MS;
+}
+
+static int start_turn(struct http_call *c, const struct fetch_request *q, struct error *err)
+{
+	const struct ws_turn_request r = {.bot = c->r->bot,
+		.url = q->url,
+		.headers = q->headers,
+		.header_count = q->header_count,
+		.body = &c->body};
+
+	buf_clear(&c->response_id);
+	return ws_turn_start(c->p->lines, &r, &socket_callbacks, c, &c->socket, err);
 }
 
 static int send_request(struct http_call *c, const struct auth_grant *g, struct error *err)
@@ -379,14 +535,20 @@ static int send_request(struct http_call *c, const struct auth_grant *g, struct 
 
 	if (http_url(c->p, c->p->family->path, &text, &url, err) < 0)
 		return -1;
-	what = http_auth_request("POST", &url, c->body.pieces, c->body.piece_count);
+	if (c->p->lines)
+		what = http_auth_request("GET", &url, NULL, 0); /* the handshake */
+	else
+		what = http_auth_request("POST", &url, c->body.pieces, c->body.piece_count);
 	if (http_headers_make(c->p, g, &what, c->r, &headers, err) < 0)
 		return -1;
 	q.url = &url;
 	q.headers = headers.items;
 	q.header_count = headers.count;
 	c->sent_ms = clock_real_ms(clock_system());
-	rc = fetch_start(c->p->net->fetch, &q, &fetch_callbacks, c, &c->fetch, err);
+	if (c->p->lines)
+		rc = start_turn(c, &q, err);
+	else
+		rc = fetch_start(c->p->net->fetch, &q, &fetch_callbacks, c, &c->fetch, err);
 	auth_headers_release(&headers.auth);
 	return rc;
 }
@@ -501,6 +663,7 @@ static void on_repaired(void *arg, const char *what)
 static void begin(struct http_call *c)
 {
 	const struct body_options how = {.drop_thinking = c->dropped_thinking,
+		.socket = c->p->lines != NULL,
 		.full_openai = strcmp(c->p->url.at.host, "api.openai.com") == 0,
 		.repaired = on_repaired,
 		.arg = c};
@@ -562,7 +725,7 @@ static void on_timer(void *arg)
 		break;
 	case CALL_SENT:
 	case CALL_STREAM:
-		if (!c->fetch) { /* admitted */
+		if (!c->fetch && !c->socket) { /* admitted */
 			c->connecting = false;
 			c->p->net->connecting--;
 			go(c);
@@ -597,6 +760,7 @@ int http_start(void *state, const struct provider_request *r, const struct provi
 	c->arg = arg;
 	list_init(&c->in_admission);
 	list_add_tail(&p->calls, &c->in_provider);
+	c->response_id = (struct buf)BUF_INIT(RESPONSE_ID_MAX_BYTES);
 	c->timer = loop_timer_new(p->loop, on_timer, c);
 	loop_timer_set(c->timer, 0);
 	*ret_call = c;

@@ -107,6 +107,11 @@ void http_read_broken(const struct error *err, bool headed, struct provider_fail
 
 	*ret = (struct provider_failure){
 		.retry = again ? PROVIDER_RETRY_BACKOFF : PROVIDER_RETRY_NEVER, .delay_ms = -1};
+	if (error_is(err, &WS_LIMIT)) {
+		ret->retry = PROVIDER_RETRY_NEVER;
+		set(ret, &PROVIDER_RESPONSE_LIMIT, (struct str){NULL, 0}, str_from(err->text));
+		return;
+	}
 	set(ret, headed ? &PROVIDER_STREAM_FAILED : &PROVIDER_CONNECTION, (struct str){NULL, 0},
 		str_from(err->text));
 }

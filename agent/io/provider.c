@@ -24,6 +24,7 @@ enum {
 static const struct provider_family *const families[] = {
 	&provider_rehearsal,
 	&provider_responses,
+	&provider_responses_ws,
 	&provider_anthropic,
 	&provider_chat,
 };
@@ -99,7 +100,8 @@ static int check_spec(const struct providers *p, const struct provider_spec *s, 
 {
 	if (!find_family(s->family))
 		return error_set(err, &PROVIDER_INVALID_SPEC,
-			"'" STR_FMT "': the families are responses, anthropic, chat and rehearsal",
+			"'" STR_FMT "': the families are responses, responses-ws, anthropic, chat "
+			"and rehearsal",
 			STR_ARG(s->name));
 	if (str_is(s->family, "rehearsal") && s->key_env.p)
 		return error_set(err, &PROVIDER_INVALID_SPEC,

@@ -119,9 +119,10 @@ struct provider_net {
 	struct aws *aws;         /* credentials of AWS; NULL: no provider uses them */
 	struct chatgpt *chatgpt; /* the ChatGPT sign-in; set before the first call */
 	int64_t stall_ms;        /* without a word of the reply; 0: 120 s */
-	int64_t connecting_max;  /* requests that wait for a reply's head; 0: no limit */
-	int64_t connecting;      /* … now */
-	struct list in_line;     /* further ones; the families' own */
+	int64_t socket_idle_ms, socket_life_ms; /* of WebSockets; 0: 60 s, 55 min */
+	int64_t connecting_max; /* requests that wait for a reply's head; 0: no limit */
+	int64_t connecting;     /* … now */
+	struct list in_line;    /* further ones; the families' own */
 };
 
 /* What a provider is opened with. */
@@ -157,6 +158,7 @@ struct provider_family {
 	void (*stats)(void *state, struct json_out *j);
 };
 extern const struct provider_family provider_responses;
+extern const struct provider_family provider_responses_ws;
 extern const struct provider_family provider_anthropic;
 extern const struct provider_family provider_chat;
 extern const struct provider_family provider_rehearsal;

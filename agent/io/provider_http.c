@@ -11,6 +11,15 @@ static size_t responses_headers(const struct provider_request *r, struct http_he
 	return 1;
 }
 
+static size_t socket_headers(const struct provider_request *r, struct http_header *to)
+{
+	size_t count = responses_headers(r, to);
+
+	to[count++] = (struct http_header){
+		STR("openai-beta"), STR("responses_websockets=2026-02-06")};
+	return count;
+}
+
 static size_t anthropic_headers(const struct provider_request *r, struct http_header *to)
 {
 	(void)r;
@@ -31,6 +40,14 @@ static const struct http_family responses = {
 	.path = "/responses",
 	.headers = responses_headers,
 	.list_query = "",
+};
+static const struct http_family responses_ws = {
+	.items = ITEM_RESPONSES,
+	.model = MODEL_RESPONSES,
+	.path = "/responses",
+	.headers = socket_headers,
+	.list_query = "",
+	.socket = true,
 };
 static const struct http_family anthropic = {
 	.items = ITEM_MESSAGES,
@@ -55,7 +72,10 @@ static int open_as(const struct http_family *f, const struct provider_setup *s, 
 	if (!s->net || !s->net->fetch)
 		return error_set(err, &PROVIDER_UNAVAILABLE, "nothing is asked over HTTP here");
 	p = xcalloc(1, sizeof(*p));
-	p->base = xstrndup(s->url.p, s->url.len);
+	/* A WebSocket begins as a request over HTTP, and the listing is one. */
+	p->base = str_starts(s->url, STR("ws"))
+			  ? xasprintf("http" STR_FMT, (int)(s->url.len - 2), s->url.p + 2)
+			  : xstrndup(s->url.p, s->url.len);
 	if (url_parse(str_from(p->base), &p->url, err) < 0) {
 		free(p->base);
 		free(p);
@@ -68,6 +88,11 @@ static int open_as(const struct http_family *f, const struct provider_setup *s, 
 	p->key = s->key;
 	p->pace = pace_new();
 	p->turn_states = p->auth == &auth_chatgpt ? turn_states_new() : NULL;
+	if (f->socket)
+		p->lines = ws_lines_new(&(struct ws_lines_options){.loop = s->loop,
+			.fetch = s->net->fetch,
+			.idle_ms = s->net->socket_idle_ms,
+			.life_ms = s->net->socket_life_ms});
 	list_init(&p->calls);
 	*ret_state = p;
 	return 0;
@@ -76,6 +101,11 @@ static int open_as(const struct http_family *f, const struct provider_setup *s, 
 static int responses_open(const struct provider_setup *s, void **ret_state, struct error *err)
 {
 	return open_as(&responses, s, ret_state, err);
+}
+
+static int responses_ws_open(const struct provider_setup *s, void **ret_state, struct error *err)
+{
+	return open_as(&responses_ws, s, ret_state, err);
 }
 
 static int anthropic_open(const struct provider_setup *s, void **ret_state, struct error *err)
@@ -94,6 +124,7 @@ static void http_close(void *state)
 
 	http_calls_end(p);
 	must(list_empty(&p->calls));
+	ws_lines_free(p->lines);
 	pace_free(p->pace);
 	turn_states_free(p->turn_states);
 	free(p->base);
@@ -115,6 +146,15 @@ static void http_stats(void *state, struct json_out *j)
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	if (p->lines) {
+		struct ws_lines_counts c;
+
+		ws_lines_counts(p->lines, &c);
+		json_open_key(j, "connections", '{');
+		json_put_u64(j, "open", c.open);
+		json_put_u64(j, "idle", c.idle);
+		json_close(j, '}');
+	}
 }
 
 struct auth_request http_auth_request(
@@ -144,8 +184,10 @@ int http_headers_make(struct http_provider *p, const struct auth_grant *g,
 	if (what->content_type.p)
 		ret->items[ret->count++] = (struct http_header){
 			STR("content-type"), what->content_type};
-	ret->items[ret->count++] = (struct http_header){STR("accept"),
-		what->body_count > 0 ? STR("text/event-stream") : STR("application/json")};
+	/* over WebSocket there is a listing alone that is a plain request: it has no `r` */
+	if (!p->family->socket || !r)
+		ret->items[ret->count++] = (struct http_header){STR("accept"),
+			what->body_count > 0 ? STR("text/event-stream") : STR("application/json")};
 	ret->count += p->family->headers(r, &ret->items[ret->count]);
 	if (state.p)
 		ret->items[ret->count++] = (struct http_header){STR(TURN_STATE_HEADER), state};
@@ -164,12 +206,14 @@ int http_url(const struct http_provider *p, const char *path, struct buf *text, 
 	return url_parse(buf_str(text), ret, err);
 }
 
-#define OVER_HTTP(name_, open_)                                                                    \
+#define OVER_HTTP(name_, transport_, open_)                                                        \
 	{                                                                                          \
-		.name = (name_), .transport = "http", .over_http = true, .open = (open_),          \
+		.name = (name_), .transport = (transport_), .over_http = true, .open = (open_),    \
 		.close = http_close, .start = http_start, .cancel = http_cancel,                   \
 		.list = http_list, .list_cancel = http_list_cancel, .stats = http_stats            \
 	}
-const struct provider_family provider_responses = OVER_HTTP("responses", responses_open);
-const struct provider_family provider_anthropic = OVER_HTTP("anthropic", anthropic_open);
-const struct provider_family provider_chat = OVER_HTTP("chat", chat_open);
+const struct provider_family provider_responses = OVER_HTTP("responses", "http", responses_open);
+const struct provider_family provider_responses_ws = OVER_HTTP(
+	"responses-ws", "websocket", responses_ws_open);
+const struct provider_family provider_anthropic = OVER_HTTP("anthropic", "http", anthropic_open);
+const struct provider_family provider_chat = OVER_HTTP("chat", "http", chat_open);

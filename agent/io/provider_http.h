@@ -10,6 +10,7 @@
 #include "agent/io/provider.h"
 #include "agent/io/provider_auth.h"
 #include "agent/io/turn_state.h"
+#include "agent/io/ws_lines.h"
 #include "fetch/fetch.h"
 #include "model/model.h"
 #include "url/url.h"
@@ -22,6 +23,7 @@ struct http_family {
 	/* Headers of its own, beside the credential's. At most HTTP_OWN_HEADERS. */
 	size_t (*headers)(const struct provider_request *r, struct http_header *to);
 	const char *list_query; /* of its listing, or "" */
+	bool socket;            /* asked over WebSocket */
 };
 enum { HTTP_OWN_HEADERS = 3 };
 
@@ -29,12 +31,13 @@ struct http_provider {
 	struct loop *loop;
 	struct provider_net *net;
 	const struct http_family *family;
-	char *base; /* its URL */
+	char *base; /* its URL; ws:// as http://, wss:// as https:// */
 	struct url url;
 	const struct provider_auth *auth;
 	const struct secret *key;
 	struct pace *pace;
 	struct turn_states *turn_states; /* of the ChatGPT backend; NULL: another */
+	struct ws_lines *lines;          /* NULL: not over WebSocket */
 	struct list calls;
 };
 

@@ -11,9 +11,10 @@ enum {
 	KEY_ENV_MAX_BYTES = 256, /* ours */
 };
 
+#define SOCKET_FAMILY "responses-ws"
 /* Names AWS credentials where a spec names a key: they sign then. */
-#define AWS_KEY_ENV "AWS_SECRET_ACCESS_KEY"
-#define MANTLE      "https://bedrock-mantle." PROVIDER_REGION ".api.aws"
+#define AWS_KEY_ENV   "AWS_SECRET_ACCESS_KEY"
+#define MANTLE        "https://bedrock-mantle." PROVIDER_REGION ".api.aws"
 
 static const struct preset {
 	const char *name, *family, *url, *key_env, *auth;
@@ -168,16 +169,19 @@ static int split(struct str text, struct provider_spec *ret, struct error *err)
 static const struct preset *preset_for(const struct provider_spec *s)
 {
 	const struct preset *named = preset_named(s->name);
+	/* the same API, asked in another way */
+	struct str family = str_is(s->family, SOCKET_FAMILY) ? STR("responses") : s->family;
 
 	if (s->url.p)
 		return preset_at(s->url);
-	if (named && (!s->family.p || str_is(s->family, named->family)))
+	if (named && (!family.p || str_is(family, named->family)))
 		return named;
-	return s->family.p ? preset_of_family(s->family) : NULL;
+	return family.p ? preset_of_family(family) : NULL;
 }
 
 static int check_url(const struct provider_spec *s, struct error *err)
 {
+	const bool socket = str_is(s->family, SOCKET_FAMILY);
 	struct url u;
 
 	if (url_parse(s->url, &u, err) < 0) {
@@ -185,7 +189,7 @@ static int check_url(const struct provider_spec *s, struct error *err)
 			err->kind = &PROVIDER_INVALID_SPEC;
 		return error_prefix(err, "'" STR_FMT "': its URL", STR_ARG(s->name));
 	}
-	if (u.scheme != URL_HTTP && u.scheme != URL_HTTPS)
+	if (u.scheme != URL_HTTP && u.scheme != URL_HTTPS && !socket)
 		return error_set(err, &PROVIDER_INVALID_SPEC,
 			"'" STR_FMT "': its URL must be http:// or https://", STR_ARG(s->name));
 	if (u.query.p)

@@ -18,6 +18,7 @@
 #include "attest/script.h"
 #include "attest/space.h"
 #include "attest/trace.h"
+#include "attest/websocket.h"
 #include "os/os.h"
 
 /* One call of every tool there is. A tool that is not in it breaks the cases that say "every". */
@@ -166,6 +167,71 @@ static void AG_020_no_inet_socket_listens(struct attest *t)
 	trace_stop(t, d);
 	check_listeners(t, confined);
 	check_listeners(t, free_file);
+}
+
+/*
+ * AG-022
+ */
+/* A reply of a provider over WebSocket: its events. */
+static void reply_well(struct attest *t, int conn)
+{
+	websocket_write(t, conn,
+		"{\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"object\":"
+		"\"response\","
+		"\"status\":\"in_progress\",\"model\":\"m\",\"output\":[]}}");
+	websocket_write(t, conn,
+		"{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":"
+		"\"message\","
+		"\"id\":\"msg_1\",\"status\":\"completed\",\"role\":\"assistant\",\"content\":[{"
+		"\"type\":"
+		"\"output_text\",\"text\":\"well\",\"annotations\":[]}]}}");
+	websocket_write(t, conn,
+		"{\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"object\":"
+		"\"response\","
+		"\"status\":\"completed\",\"output\":[],\"usage\":{\"input_tokens\":3,\"output_"
+		"tokens\":1,"
+		"\"total_tokens\":4}}}");
+}
+
+/* The connection is the daemon's own, to the case's listener, and there is no other listener while
+ * it is open and none in all that was traced. */
+static void AG_022_the_websocket_goes_outward(struct attest *t)
+{
+	char *file = attest_path(t, "%s/trace", attest_home(t));
+	struct attest_daemon *d;
+	struct played_request q;
+	const struct json *outcome, *r;
+	struct played p;
+	struct trace tr;
+	int64_t turn = 0;
+
+	space_enter(t, SPACE_NET | SPACE_TMP);
+	played_open(t, &p);
+	const char *args[] = {"--provider",
+		attest_path(t, "web=responses-ws,ws://127.0.0.1:%d/v1", p.port), NULL};
+	d = trace_daemon(
+		t, &(struct attest_start){.args = args}, file, "socket,bind,listen,connect");
+	(void)attest_call(t, d->client,
+		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"web/m\",\"instructions\":\"i\","
+		"\"tools\":[\"echo\"]");
+	attest_true(t, !played_is_asked(&p), "it connected before a turn asked for it");
+	r = attest_call(t, d->client,
+		"\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"r1\",\"prompt\":\"hello\"");
+	attest_true(t, json_i64(json_get(r, "turn"), &turn) == 0, "no turn");
+	q = played_next(t, &p);
+	websocket_accept(t, &q);
+	attest_has(t, "the request", websocket_read(t, q.conn), "\"type\":\"response.create\"");
+	check_tables(t);
+	reply_well(t, q.conn);
+	outcome = attest_wait(t, d, "b", turn);
+	attest_true(t, str_is(attest_said(outcome), "well"), "the turn did not complete: " STR_FMT,
+		STR_ARG(json_str(json_get(outcome, "detail"))));
+	check_tables(t);
+	trace_stop(t, d);
+	check_listeners(t, file);
+	tr = trace_read(t, file);
+	attest_true(t, trace_find(&tr, 0, "connect", "sa_family=AF_INET") >= 0,
+		"the trace has no connection to the provider");
 }
 
 /*
@@ -373,6 +439,7 @@ static void AG_230_the_mode_alone_guards_the_socket(struct attest *t)
 
 const struct attest_case attest_agent_reach[] = {
 	{"AG-020", NEEDS_STRACE | NEEDS_NAMESPACE | NEEDS_SANDBOX, AG_020_no_inet_socket_listens             },
+	{"AG-022", NEEDS_STRACE | NEEDS_NAMESPACE,                 AG_022_the_websocket_goes_outward         },
 	{"AG-026", NEEDS_STRACE | NEEDS_NAMESPACE,                 AG_026_whoever_connects_controls_every_bot},
 	{"AG-059", NEEDS_STRACE | NEEDS_NAMESPACE | NEEDS_SANDBOX, AG_059_no_analytics                       },
 	{"AG-230", NEEDS_NOTHING,				  AG_230_the_mode_alone_guards_the_socket   },
