@@ -320,14 +320,17 @@ static void sync_finds_no_room(struct rig *r)
 	failing_syncs(r, "ENOSPC", "1+3");
 }
 
-static void put_version(const char *path, unsigned char version)
+/* Returns the version it had. */
+static unsigned char put_version(const char *path, unsigned char version)
 {
-	unsigned char bytes[4] = {0, 0, 0, version};
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	unsigned char bytes[4] = {0, 0, 0, version}, before[4] = {0};
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	rig_true(fd >= 0 && pwrite(fd, bytes, sizeof(bytes), USER_VERSION_AT) == sizeof(bytes),
+	rig_true(fd >= 0 && pread(fd, before, sizeof(before), USER_VERSION_AT) == sizeof(before) &&
+			 pwrite(fd, bytes, sizeof(bytes), USER_VERSION_AT) == sizeof(bytes),
 		"no store at '%s'", path);
 	os_close(fd);
+	return before[3];
 }
 
 static void newer_schema(struct rig *r)
@@ -335,13 +338,14 @@ static void newer_schema(struct rig *r)
 	char *folder = fault_folder(r, "ws");
 	struct client *c = fault_start(r, quick_script);
 	struct str before, after;
+	unsigned char version;
 	int status;
 
 	fault_bot(c, "ada", folder, "");
 	(void)fault_wait(c, "ada", fault_submit(c, "ada"), TURN_MS);
 	client_free(c);
 	rig_stop(r);
-	put_version(r->store, 99);
+	version = put_version(r->store, 99);
 	before = rig_read(r, r->store);
 	rig_start(r, NULL, NULL);
 	status = rig_wait(r, TURN_MS * RIG_SLOW);
@@ -350,7 +354,7 @@ static void newer_schema(struct rig *r)
 	check_log_has(r, "99");
 	after = rig_read(r, r->store);
 	rig_true(str_eq(before, after), "a store of a newer version was changed");
-	put_version(r->store, 1);
+	(void)put_version(r->store, version);
 	rig_start(r, NULL, NULL);
 	c = rig_connect(r);
 	(void)rig_call(c, "\"op\":\"inspect\",\"bot\":\"ada\"");
@@ -362,7 +366,8 @@ static void newer_schema(struct rig *r)
 static int other_daemon(struct rig *r, const char *store, const char *socket)
 {
 	const char *const argv[] = {"/bin/sh", "-c",
-		"HOME=\"$1\" exec \"$2/agent\" serve --store \"$3\" --socket \"$4\" 2>>\"$5\"",
+		"HOME=\"$1\" exec \"$2/agent\" serve --store \"$3\" --socket \"$4\" --provider "
+		"none=chat,http://127.0.0.1:1/v1 2>>\"$5\"",
 		"sh", r->home, r->bin, store, socket, rig_keep(r, "%s/other.log", r->home), NULL};
 
 	return rig_run(argv);
