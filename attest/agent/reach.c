@@ -33,10 +33,12 @@
 	CALL("view_image", "{\"path\":\"a.gif\"}")                                                 \
 	CALL("history", "{\"turn\":1}")                                                            \
 	CALL("note", "{\"text\":\"x\"}")                                                           \
+	CALL("shell", "{\"command\":\"echo later\",\"background\":true}")                          \
+	CALL("wait", "{\"handles\":[\"proc:1\"],\"timeout_ms\":20000}")                            \
 	CALL("echo", "{\"text\":\"MARKER-LAST\"}")                                                 \
 	IF_RESULT("MARKER-LAST", "done")
-static const char *const every_tool[] = {
-	"shell", "write", "read", "edit", "apply_patch", "view_image", "history", "note", "echo"};
+static const char *const every_tool[] = {"shell", "write", "read", "edit", "apply_patch",
+	"view_image", "history", "note", "shell", "wait", "echo"};
 
 static void check_every_tool(struct attest *t, const struct attest_daemon *d)
 {
