@@ -21,6 +21,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_secrets,
 	attest_agent_login,
 	attest_agent_providers,
+	attest_agent_bedrock,
 	attest_agent_pictures,
 	attest_agent_leaks,
 	attest_agent_release,
