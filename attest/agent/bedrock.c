@@ -15,6 +15,7 @@
 #define SERVICE "bedrock-mantle"
 
 enum { SUM_BYTES = 32 };
+static const char set_region[] = "AWS_REGION=" REGION;
 
 /*
  * What AWS does with a signature, in short: the canonical request of what stands in SignedHeaders.
@@ -161,7 +162,7 @@ static void AG_172_bedrock_uses_static_aws_variables(struct attest *t)
 	const char *const args[] = {"--provider", b.spec, NULL};
 	const char *const env[] = {"AWS_ACCESS_KEY_ID=attest-static-id",
 		"AWS_SECRET_ACCESS_KEY=attest/static+secret",
-		"AWS_SESSION_TOKEN=attest-static-token", "AWS_REGION=" REGION, b.certificate, NULL};
+		"AWS_SESSION_TOKEN=attest-static-token", set_region, b.certificate, NULL};
 	d = attest_daemon_start(t, &(struct attest_start){.args = args, .env = env});
 	check_signature(t, turn(t, &b, d), "attest-static-id", "attest/static+secret",
 		"attest-static-token");
@@ -192,7 +193,7 @@ static void AG_173_bedrock_otherwise_asks_the_aws_program(struct attest *t)
 			words));
 	attest_true(t, chmod(program, 0700) == 0, "attest: no mode");
 	const char *const args[] = {"--provider", b.spec, NULL};
-	const char *const env[] = {"AWS_REGION=" REGION, b.certificate,
+	const char *const env[] = {set_region, b.certificate,
 		attest_path(t, "PATH=%s:%s", bin, path ? path : "/usr/bin:/bin"), NULL};
 	d = trace_daemon(t, &(struct attest_start){.args = args, .env = env}, file,
 		"open,openat,openat2,execve");
