@@ -54,6 +54,7 @@ struct bot_settings {
 	bool network;
 	struct str_list unix_sockets;
 	bool git_commit;
+	struct str rules; /* JSON, as rules_put_json writes it; absent: none */
 	const struct gate *gates;
 	size_t gate_count;
 	int64_t budget_tokens; /* 0: none */

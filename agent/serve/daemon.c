@@ -141,7 +141,7 @@ static void on_accept(void *arg, int fd)
 {
 	struct daemon *d = arg;
 
-	session_new(d, fd);
+	session_new(d, fd, NULL);
 	daemon_look_idle(d);
 }
 

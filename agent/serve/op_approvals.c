@@ -232,9 +232,9 @@ static const struct json_field approvals_fields[] = {
 };
 
 const struct request_row approval_requests[] = {
-	{"answer",    answer_fields,    ARRAY_LEN(answer_fields),    sizeof(struct answer_args),    op_answer,
-         false												      },
+	{"answer",                  answer_fields, ARRAY_LEN(answer_fields), sizeof(struct answer_args), op_answer,
+         REQUEST_OWNER, false},
 	{"approvals", approvals_fields, ARRAY_LEN(approvals_fields), sizeof(struct approvals_args),
-         op_approvals,											 false},
-	{NULL,        NULL,             0,			   0,			     NULL,      false},
+         op_approvals, REQUEST_READS, false},
+	{.op = NULL               },
 };

@@ -151,7 +151,7 @@ static void op_artifact(struct request *r, const void *raw)
 }
 
 const struct request_row artifact_requests[] = {
-	{"artifact", artifact_fields, ARRAY_LEN(artifact_fields), sizeof(struct artifact_args),
-         op_artifact,										 false},
-	{NULL,       NULL,            0,			  0,			    NULL, false},
+	{"artifact",                  artifact_fields, ARRAY_LEN(artifact_fields), sizeof(struct artifact_args),
+         op_artifact, REQUEST_READS, false},
+	{.op = NULL},
 };

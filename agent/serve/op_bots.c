@@ -534,12 +534,13 @@ static void op_bots(struct request *r, const void *raw)
 }
 
 const struct request_row bot_requests[] = {
-	{"create",    create_fields,    ARRAY_LEN(create_fields),    sizeof(struct settings_args), op_create,
-         false												     },
-	{"inspect",   inspect_fields,   ARRAY_LEN(inspect_fields),   sizeof(struct inspect_args),
-         op_inspect,											  false},
-	{"bots",      bots_fields,      ARRAY_LEN(bots_fields),      sizeof(struct bots_args),     op_bots,   false},
-	{"configure", configure_fields, ARRAY_LEN(configure_fields), sizeof(struct settings_args),
-         op_configure,											false},
-	{NULL,        NULL,             0,			   0,			    NULL,      false},
+	{"create",                  create_fields, ARRAY_LEN(create_fields), sizeof(struct settings_args), op_create,
+         REQUEST_AS_BOT, false},
+	{"inspect", inspect_fields, ARRAY_LEN(inspect_fields), sizeof(struct inspect_args),
+         op_inspect, REQUEST_READS, false},
+	{"bots",                bots_fields, ARRAY_LEN(bots_fields), sizeof(struct bots_args), op_bots,
+         REQUEST_READS, false},
+	{"configure",                    configure_fields, ARRAY_LEN(configure_fields), sizeof(struct settings_args),
+         op_configure, REQUEST_OWNER, false},
+	{.op = NULL                },
 };

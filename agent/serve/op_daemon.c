@@ -64,10 +64,10 @@ static const struct json_field models_fields[] = {
 static const struct json_field no_fields[1];
 
 const struct request_row daemon_requests[] = {
-	{"stats",    no_fields,       0,                          0,                            op_stats,  false},
-	{"shutdown", shutdown_fields, ARRAY_LEN(shutdown_fields), sizeof(struct shutdown_args),
-         op_shutdown,										      false},
-	{"models",   models_fields,   ARRAY_LEN(models_fields),   sizeof(struct models_args),   op_models,
-         false												  },
-	{NULL,       NULL,            0,			  0,			    NULL,      false},
+	{"stats",   no_fields, 0, 0, op_stats, REQUEST_READS, false},
+	{"shutdown",        shutdown_fields, ARRAY_LEN(shutdown_fields), sizeof(struct shutdown_args),
+         op_shutdown, REQUEST_OWNER, false},
+	{"models", models_fields, ARRAY_LEN(models_fields), sizeof(struct models_args), op_models,
+         REQUEST_READS, false},
+	{.op = NULL   },
 };

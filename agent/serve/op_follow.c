@@ -94,9 +94,9 @@ static void op_unfollow(struct request *r, const void *raw)
 }
 
 const struct request_row follow_requests[] = {
-	{"follow",   follow_fields,   ARRAY_LEN(follow_fields),   sizeof(struct follow_args), op_follow,
-         false												},
+	{"follow",                  follow_fields, ARRAY_LEN(follow_fields), sizeof(struct follow_args), op_follow,
+         REQUEST_READS, false},
 	{"unfollow", unfollow_fields, ARRAY_LEN(unfollow_fields), sizeof(struct follow_args),
-         op_unfollow,										    false},
-	{NULL,       NULL,            0,			  0,                          NULL,      false},
+         op_unfollow, REQUEST_READS, false},
+	{.op = NULL               },
 };

@@ -292,9 +292,11 @@ static void op_prune(struct request *r, const void *raw)
 }
 
 const struct request_row life_requests[] = {
-	{"fork",   fork_fields,   ARRAY_LEN(fork_fields),   sizeof(struct fork_args),   op_fork,   false},
+	{"fork",		  fork_fields, ARRAY_LEN(fork_fields), sizeof(struct fork_args), op_fork,
+         REQUEST_AS_BOT, false},
 	{"delete", delete_fields, ARRAY_LEN(delete_fields), sizeof(struct delete_args), op_delete,
-         true											   },
-	{"prune",  prune_fields,  ARRAY_LEN(prune_fields),  sizeof(struct prune_args),  op_prune,  true },
-	{NULL,     NULL,          0,			0,                          NULL,      false},
+         REQUEST_AS_BOT, true},
+	{"prune",                prune_fields, ARRAY_LEN(prune_fields), sizeof(struct prune_args), op_prune,
+         REQUEST_AS_BOT, true},
+	{.op = NULL                 },
 };

@@ -271,12 +271,13 @@ static void op_item(struct request *r, const void *raw)
 }
 
 const struct request_row read_requests[] = {
-	{"events",        events_fields, ARRAY_LEN(events_fields), sizeof(struct events_args), op_events,
-         false												 },
-	{"history_nodes", nodes_fields,  ARRAY_LEN(nodes_fields),  sizeof(struct nodes_args),
-         op_history_nodes,										false},
-	{"history_items", items_fields,  ARRAY_LEN(items_fields),  sizeof(struct items_args),
-         op_history_items,										false},
-	{"item",          item_fields,   ARRAY_LEN(item_fields),   sizeof(struct items_args),  op_item,   false},
-	{NULL,            NULL,          0,			0,                          NULL,      false},
+	{"events",                  events_fields, ARRAY_LEN(events_fields), sizeof(struct events_args), op_events,
+         REQUEST_READS, false},
+	{"history_nodes", nodes_fields, ARRAY_LEN(nodes_fields), sizeof(struct nodes_args),
+         op_history_nodes, REQUEST_READS, false},
+	{"history_items",                items_fields, ARRAY_LEN(items_fields), sizeof(struct items_args),
+         op_history_items, REQUEST_READS, false},
+	{"item",		    item_fields, ARRAY_LEN(item_fields), sizeof(struct items_args), op_item,
+         REQUEST_READS, false},
+	{.op = NULL          },
 };

@@ -577,14 +577,15 @@ static const struct json_field wait_fields[] = {
 };
 
 const struct request_row turn_requests[] = {
-	{"submit",    submit_fields,    ARRAY_LEN(submit_fields),    sizeof(struct submit_args), op_submit,
-         false												   },
-	{"interrupt", interrupt_fields, ARRAY_LEN(interrupt_fields), sizeof(struct turn_args),
-         op_interrupt,										      false},
-	{"turns",     turns_fields,     ARRAY_LEN(turns_fields),     sizeof(struct turns_args),  op_turns,
-         false												   },
-	{"result",    result_fields,    ARRAY_LEN(result_fields),    sizeof(struct turn_args),   op_result,
-         false												   },
-	{"wait",      wait_fields,      ARRAY_LEN(wait_fields),      sizeof(struct wait_args),   op_wait,   true },
-	{NULL,        NULL,             0,			   0,                          NULL,      false},
+	{"submit",		     submit_fields, ARRAY_LEN(submit_fields), sizeof(struct submit_args), op_submit,
+         REQUEST_AS_BOT, false},
+	{"interrupt",    interrupt_fields, ARRAY_LEN(interrupt_fields), sizeof(struct turn_args),
+         op_interrupt, REQUEST_AS_BOT, false},
+	{"turns",		   turns_fields, ARRAY_LEN(turns_fields), sizeof(struct turns_args), op_turns,
+         REQUEST_READS, false},
+	{"result",		       result_fields, ARRAY_LEN(result_fields), sizeof(struct turn_args), op_result,
+         REQUEST_READS, false},
+	{"wait",		  wait_fields, ARRAY_LEN(wait_fields), sizeof(struct wait_args), op_wait,
+         REQUEST_READS, true},
+	{.op = NULL},
 };

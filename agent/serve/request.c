@@ -10,6 +10,7 @@
 const struct error_kind REQUEST_INVALID = {"invalid_request", ERROR_CLASS_USAGE};
 const struct error_kind REQUEST_TOO_LONG = {"input_line_limit_or_truncation", ERROR_CLASS_LIMIT};
 const struct error_kind REQUEST_REPLY_LIMIT = {"response_size_limit", ERROR_CLASS_LIMIT};
+const struct error_kind REQUEST_NOT_PERMITTED = {"not_permitted", ERROR_CLASS_DENIED};
 const struct error_kind REQUEST_INVALID_PAGE = {"invalid_event_page", ERROR_CLASS_USAGE};
 const struct error_kind REQUEST_INVALID_BOT_PAGE = {"invalid_bot_page", ERROR_CLASS_USAGE};
 
@@ -109,6 +110,10 @@ static int parse(struct request *r, struct str line, struct error *err)
 		return error_set(err, &REQUEST_INVALID, "op: there is no operation '%.*s'",
 			(int)str_cut(op, 64).len, op.p);
 	}
+	if (r->session->as.id > 0 && r->row->access == REQUEST_OWNER) {
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"%s: a bot's own socket does not answer it", r->row->op);
+	}
 	r->args = arena_alloc(&r->arena, r->row->args_size + 1);
 	table.fields = r->row->fields;
 	table.count = r->row->field_count;
@@ -126,8 +131,9 @@ void request_take(struct session *s, struct str line)
 		wire_peer_pause(s->peer);
 	}
 	if (parse(r, line, &err) < 0) {
-		err.kind = &REQUEST_INVALID; /* whatever the reader called it; the text says what
-						and where */
+		if (!error_is(&err, &REQUEST_NOT_PERMITTED))
+			err.kind = &REQUEST_INVALID; /* whatever the reader called it; the text
+							says what and where */
 		request_fail(r, &err);
 		return;
 	}

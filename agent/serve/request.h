@@ -15,8 +15,16 @@ struct session;
 extern const struct error_kind REQUEST_INVALID;          /* invalid_request */
 extern const struct error_kind REQUEST_TOO_LONG;         /* input_line_limit_or_truncation */
 extern const struct error_kind REQUEST_REPLY_LIMIT;      /* response_size_limit */
+extern const struct error_kind REQUEST_NOT_PERMITTED;    /* not_permitted */
 extern const struct error_kind REQUEST_INVALID_PAGE;     /* invalid_event_page */
 extern const struct error_kind REQUEST_INVALID_BOT_PAGE; /* invalid_bot_page */
+
+/* Who may ask for it beside the person (agent spec 7.7). What a row does not say is the owner's. */
+enum request_access {
+	REQUEST_OWNER,  /* the daemon's own socket alone */
+	REQUEST_READS,  /* a bot's socket too: it changes nothing */
+	REQUEST_AS_BOT, /* a bot's socket too: its handler looks at request.session->as */
+};
 
 struct request_row {
 	const char *op;
@@ -24,6 +32,7 @@ struct request_row {
 	size_t field_count;
 	size_t args_size;
 	void (*handle)(struct request *r, const void *args);
+	enum request_access access;
 	bool unordered; /* its reply may overtake and be overtaken */
 };
 

@@ -122,7 +122,7 @@ static void on_gone(void *arg)
 	read_on(s);
 }
 
-void session_new(struct daemon *d, int fd)
+void session_new(struct daemon *d, int fd, const struct session_bot *as)
 {
 	static const struct wire_callbacks callbacks = {
 		on_line, on_closed, on_drained, on_said_all, on_gone};
@@ -130,6 +130,8 @@ void session_new(struct daemon *d, int fd)
 	struct buf ready = BUF_INIT(WIRE_LINE_MAX_BYTES);
 
 	s->d = d;
+	if (as)
+		s->as = *as;
 	list_init(&s->requests);
 	list_init(&s->follows);
 	list_add_tail(&d->sessions, &s->in_daemon);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/core/limits.h"
 #include "agent/serve/request.h"
 #include "error/error.h"
 #include "json/json.h"
@@ -23,8 +24,15 @@ enum {
 	SESSION_REQUESTS_MAX = 64, /* spec 2.2: parsed requests in */
 };
 
+/* The bot that a session acts as: it came over that bot's own socket (agent spec 7.7). */
+struct session_bot {
+	int64_t id; /* 0: none, it is the person's */
+	char name[BOT_NAME_MAX_BYTES + 1];
+};
+
 struct session {
 	struct daemon *d;
+	struct session_bot as;
 	struct wire_peer *peer;
 	struct list in_daemon;
 	struct list requests; /* oldest first */
@@ -50,8 +58,8 @@ struct request {
 	bool answered;
 };
 
-/* Takes fd. Sends the ready line. */
-void session_new(struct daemon *d, int fd);
+/* Takes fd. as: whose socket it came over, NULL: the daemon's own. Sends the ready line. */
+void session_new(struct daemon *d, int fd, const struct session_bot *as);
 /* One line to the peer. A session that reads too slowly is closed. */
 void session_send(struct session *s, struct str line);
 /* Packets waiting to be sent. */

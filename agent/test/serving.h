@@ -203,7 +203,7 @@ static inline void served_open(struct served *s, const char *script)
 	s->in = (struct buf)BUF_INIT(4 * 1024 * 1024);
 	s->peer = ends[0];
 	s->tick = loop_timer_new(s->d.loop, served_tick, s);
-	session_new(&s->d, ends[1]);
+	session_new(&s->d, ends[1], NULL);
 	free(served_line(s)); /* ready */
 }
 

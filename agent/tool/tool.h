@@ -77,8 +77,10 @@ enum tool_reach {
 };
 struct tool_judgement {
 	enum tool_reach reach;
-	const char *why;     /* for TOOL_LEAVES: "require_escalated", "outside_writable_folders",
-				"protected" */
+	bool asks; /* a verdict is needed wherever it would run: a prompt rule matched (AG-122) */
+	bool free; /* it leaves the sandbox without one: allow rules cover the script (AG-116) */
+	const char *why;     /* for TOOL_LEAVES and asks: "require_escalated",
+				"outside_writable_folders", "protected", "rule" */
 	struct str paths[4]; /* the first real paths concerned, in the arena */
 	size_t path_count;
 	struct str_list real;     /* all of them, in the order of the call */
