@@ -483,6 +483,56 @@ static bool joined(struct secret_filter *f, char c)
 	return c == '\'';
 }
 
+/* How many bytes from p on are plain inside a value: what ends or escapes anything, in whatever
+ * place, is not. The states take those one at a time. */
+static size_t plain_run(const char *p, size_t len)
+{
+	static const unsigned char special[256] = {
+		['\0'] = 1,
+		['\t'] = 1,
+		['\n'] = 1,
+		['\v'] = 1,
+		['\f'] = 1,
+		['\r'] = 1,
+		[' '] = 1,
+		['"'] = 1,
+		['\''] = 1,
+		['`'] = 1,
+		['\\'] = 1,
+		[','] = 1,
+		['}'] = 1,
+		['&'] = 1,
+		['#'] = 1,
+		['<'] = 1,
+		['>'] = 1,
+		[':'] = 1,
+		['='] = 1,
+	};
+	size_t n = 0;
+
+	while (n < len && !special[(unsigned char)p[n]])
+		n++;
+	return n;
+}
+
+/* The same as its state would make of these bytes one by one; returns how many. */
+static size_t drop_run(struct secret_filter *f, const char *p, size_t len)
+{
+	struct fields *s = &f->fields;
+	size_t n = s->state == QUOTED || s->state == BARE_GONE ? plain_run(p, len) : 0;
+
+	if (n == 0)
+		return 0;
+	s->slashes = 0;
+	if (s->state == QUOTED) {
+		mark(f);
+	} else {
+		s->named = false;
+		remember(s, p, n);
+	}
+	return n;
+}
+
 void fields_put(struct secret_filter *f, const char *p, size_t len)
 {
 	static bool (*const steps[])(struct secret_filter * f, char c) = {
@@ -499,10 +549,12 @@ void fields_put(struct secret_filter *f, const char *p, size_t len)
 	size_t i = 0;
 
 	while (i < len) {
-		if (s->state == SCAN)
-			i += scan(f, p + i, len - i);
-		else if (steps[s->state](f, p[i]))
-			i++;
+		size_t run = s->state == SCAN ? scan(f, p + i, len - i)
+					      : drop_run(f, p + i, len - i);
+
+		if (run == 0)
+			run = steps[s->state](f, p[i]);
+		i += run;
 	}
 }
 
