@@ -55,7 +55,7 @@ struct daemon {
 	struct secret_set *secrets;
 	struct tool_host host;
 	struct guard_id never[4];
-	char *writer, *supervisor, *program;
+	char *writer, *supervisor, *program, *itself;
 	char **command_env;
 	struct listen *listen;
 	struct loop_listener *listener;
