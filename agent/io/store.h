@@ -77,6 +77,7 @@ struct store_recovery {
 	int64_t parked_turns;
 	int64_t deleted_bots; /* whose deletion had begun */
 	int64_t lost_processes;
+	int64_t kept_outputs; /* streams of those that can still be read */
 };
 
 struct store_options {
@@ -106,6 +107,8 @@ int store_open(const struct store_options *o, struct store **ret,
  */
 void store_close(struct store *s);
 const struct store_identity *store_identity(const struct store *s);
+/* The folder of output that lies in files: spill.h. */
+const char *store_spill(const struct store *s);
 
 struct store_counts {
 	int64_t jobs, groups, reads, queued_jobs;
@@ -341,6 +344,8 @@ int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str 
 struct store_artifact {
 	struct str stream; /* "stdout", "stderr" */
 	struct str bytes;
+	int64_t spilled; /* > 0: so many bytes lie in a file beside the store, these do not … */
+	struct str name; /* … under this name: see spill.h */
 };
 struct store_result {
 	struct str call_id;
@@ -428,9 +433,19 @@ int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct s
 struct store_page {
 	struct str bytes;
 	int64_t total;
+	bool running; /* of a command that goes on: more may come */
 };
 int store_artifact_page(struct store_view *v, const struct store_artifact_ref *ref, int64_t offset,
 	int64_t limit, struct arena *a, struct store_page *ret, struct error *err);
+/* The bytes from a line on (1: the first): of what lies in a file as many as a page can show and
+ * some, else from the beginning on and all. */
+struct store_lines {
+	struct str bytes;
+	int64_t before; /* lines before the bytes */
+	int64_t total;  /* lines of the whole; 0: they are those of the bytes */
+};
+int store_artifact_lines(struct store_view *v, const struct store_artifact_ref *ref, int64_t first,
+	struct arena *a, struct store_lines *ret, struct error *err);
 /* The streams that the call has, by name; `ref->stream` is not looked at. */
 int store_artifact_streams(struct store_view *v, const struct store_artifact_ref *ref,
 	struct arena *a, struct str_list *ret, struct error *err);

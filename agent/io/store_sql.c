@@ -234,8 +234,8 @@ const char *const store_sql[SQL_COUNT] = {
 			       " WHERE id = ?1 AND status = 'running'",
 	[SQL_PROCESS_GET] = "SELECT bot, turn, call_id, status, result FROM processes"
 			    " WHERE id = ?1",
-	[SQL_PROCESS_RUNNING] = "SELECT id, bot, turn FROM processes WHERE status = 'running'"
-				" AND id > 0 ORDER BY id LIMIT 1",
+	[SQL_PROCESS_RUNNING] = "SELECT id, bot, turn, call_id FROM processes"
+				" WHERE status = 'running' AND id > 0 ORDER BY id LIMIT 1",
 
 	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
 	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"
@@ -260,6 +260,13 @@ const char *const store_sql[SQL_COUNT] = {
 
 	[SQL_PROCESS_OF_CALL] = "SELECT id FROM processes WHERE turn = ?1 AND call_id = ?2"
 				" LIMIT 1",
-	[SQL_PROCESSES_DELETE_TURN] = "DELETE FROM processes WHERE turn = ?1",
+	[SQL_PROCESS_LIVE] = "SELECT id FROM processes WHERE turn = ?1 AND call_id = ?2"
+			     " AND status = 'running' ORDER BY id DESC LIMIT 1",
+	[SQL_SPILLED_TURN] = "SELECT t.bot FROM artifacts a JOIN turns t ON t.id = a.turn"
+			     " WHERE a.turn = ?1 AND a.encoding = 'spill' LIMIT 1",
+	[SQL_SPILLED_FILE] = "SELECT 1 FROM artifacts WHERE turn = ?1 AND encoding = 'spill'"
+			     " AND bytes = ?2 LIMIT 1",
+	[SQL_PROCESSES_DELETE_TURN] = "DELETE FROM processes WHERE turn = ?1"
+				      " AND status = 'finished'",
 	[SQL_PROCESSES_DELETE_BOT] = "DELETE FROM processes WHERE bot = ?1",
 };
