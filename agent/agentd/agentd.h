@@ -7,5 +7,6 @@
 
 int agentd_serve(void *options, char **args, int count);
 int agentd_login(void *options, char **args, int count);
+int agentd_receipts(void *options, char **args, int count);
 
 #endif

@@ -10,18 +10,20 @@
 
 int main(int argc, char **argv)
 {
-	struct cli_command serve = cmd_serve, login = cmd_login_chatgpt;
-	const struct cli_command *const commands[] = {&login, &serve};
+	struct cli_command serve = cmd_serve, login = cmd_login_chatgpt,
+			   receipts = cmd_receipts_verify;
+	const struct cli_command *const commands[] = {&login, &receipts, &serve};
 	const struct cli_program program = {
 		.name = "agent",
 		.version = SUITE_VERSION,
-		.purpose = "the commands of agent that speak to the network",
+		.purpose = "the commands of agent that need a network or cryptography",
 		.commands = commands,
 		.count = ARRAY_LEN(commands),
 	};
 
 	serve.run = agentd_serve;
 	login.run = agentd_login;
+	receipts.run = agentd_receipts;
 	if (os_hold_standard_fds(NULL) < 0)
 		return CLI_FAILED; /* and nowhere to say so */
 	return cli_main(&program, argc, argv);

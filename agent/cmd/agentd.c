@@ -15,7 +15,7 @@ void agentd_keep_arguments(char **argv)
 	arguments = argv;
 }
 
-/* Returns only when it failed. Neither command takes words, so reading the options moved none. */
+/* Returns only when it failed. None of these takes words, so reading the options moved none. */
 static int become(const char *command)
 {
 	_cleanup_(mem) char *program = NULL;
@@ -82,4 +82,36 @@ const struct cli_command cmd_login_chatgpt = {
 	.groups = {{NULL, login_options, ARRAY_LEN(login_options), 0}},
 	.options_size = sizeof(struct login_options),
 	.run = become_login,
+};
+
+static int become_receipts(void *options, char **args, int count)
+{
+	(void)options;
+	(void)args;
+	(void)count;
+	return become("receipts verify");
+}
+
+static const struct cli_option receipts_options[] = {
+	CLI_OPT_FLAG(
+		struct receipts_options, pretty, "pretty", "print the receipts, and a sentence"),
+};
+
+const struct cli_command cmd_receipts_verify = {
+	.name = "receipts verify",
+	.arguments = "",
+	.purpose = "check that the record of verdicts is whole",
+	.about =
+		"Each verdict that took effect left a receipt, chained to the one before it by its "
+		"hash. This "
+		"reads all of them and says which is the first that was changed, put in or taken "
+		"out. "
+		"A store "
+		"whose receipts and head were both written anew shows only to who noted an earlier "
+		"head.",
+	.groups = {{NULL, receipts_options, ARRAY_LEN(receipts_options), 0},
+		   {"Place", place_options, ARRAY_LEN(place_options),
+			offsetof(struct receipts_options, place)}},
+	.options_size = sizeof(struct receipts_options),
+	.run = become_receipts,
 };

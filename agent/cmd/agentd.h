@@ -1,10 +1,10 @@
 #ifndef AGENT_CMD_AGENTD_H
 #define AGENT_CMD_AGENTD_H
 /*
- * What speaks to the network is a program of its own, consort-agentd, so that no other command pays
- * for the start of its libraries. The commands it carries out have their rows here, for help,
- * completion and usage errors; `agent` then becomes consort-agentd, in the same process and with
- * the same arguments, and that program reads them by the same rows.
+ * What speaks to the network, or needs its cryptography, is a program of its own, consort-agentd,
+ * so that no other command pays for the start of its libraries. The commands it carries out have
+ * their rows here, for help, completion and usage errors; `agent` then becomes consort-agentd, in
+ * the same process and with the same arguments, and that program reads them by the same rows.
  */
 #include "agent/cmd/startup.h"
 #include "cli/cli.h"
@@ -24,6 +24,11 @@ struct login_options {
 	bool no_browser;
 	const char *issuer;
 	struct cli_number port, timeout;
+};
+
+struct receipts_options {
+	struct place_options place;
+	bool pretty;
 };
 
 /* The arguments of main, which outlive all commands. */

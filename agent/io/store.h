@@ -22,6 +22,7 @@
 #include "error/error.h"
 #include "loop/loop.h"
 #include "mem/mem.h"
+#include "receipt/receipt.h"
 #include "text/text.h"
 
 extern const struct error_kind STORE_OWNED;              /* store_already_owned, exit 75 */
@@ -242,6 +243,7 @@ struct store_turn {
 	bool was_queued;  /* just started, out of the queue */
 	int64_t retries;  /* model calls made anew */
 	int64_t paced_ms; /* it was held by its provider */
+	int64_t denials;  /* its calls that were denied */
 };
 
 struct store_submit {
@@ -333,13 +335,31 @@ int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct 
 
 struct store_verdict {
 	struct str tag, by, reason;
-	bool allow;
+	struct str path;    /* the file that was allowed, or absent */
+	struct str subject; /* digest of what was decided on, or absent */
+	bool allow, until_prior;
+	bool recorded; /* its receipt was written by an earlier commit */
 	int64_t at_ms, waited_ms, request;
 };
 /* Marks a call `executing` with the verdicts that allowed it; event `tool_started`. */
 int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
 	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
 	struct error *err);
+
+/*
+ * Receipts: each verdict that took effect, chained (lib/receipt) in the commit that it took effect
+ * with. Nothing takes one out; they name bot, turn, call and tool, and of what was asked and said
+ * the digests alone.
+ */
+struct store_receipts {
+	const struct receipt *rows;
+	size_t count;
+	struct receipt_head head;
+	struct str chain; /* its name: the store's lineage */
+};
+/* Those after this number, at most `limit`, and the head as it is with them. */
+int store_receipts_read(struct store_view *v, int64_t after, int limit, struct arena *a,
+	struct store_receipts *ret, struct error *err);
 
 struct store_artifact {
 	struct str stream; /* "stdout", "stderr" */

@@ -168,6 +168,17 @@ int store_turn_from_row(
 int store_turn_pictures(
 	struct store_view *v, int64_t turn, struct arena *a, struct str *ret, struct error *err);
 
+/* Verdicts that take effect with this commit: their receipts, and the bot's count of denials:
+ * store_verdicts.c. */
+struct store_settled {
+	const struct store_place *at;
+	struct str call_id, step, name; /* step: absent for the call itself */
+	const struct store_verdict *verdicts;
+	size_t count;
+	enum { SETTLED_PART, SETTLED_ALLOWED, SETTLED_DENIED } outcome;
+};
+int store_settle(struct store_tx *tx, const struct store_settled *s, struct error *err);
+
 /* Gives a call its result; the caller saves the line. */
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
 	int64_t *ret_node, struct error *err);
@@ -178,8 +189,8 @@ int store_calls_close(
 int store_calls_read(struct store_view *v, int64_t turn, struct arena *a,
 	struct store_open_call **ret, size_t *ret_count, struct error *err);
 /* Keeps verdicts on a planned call. */
-int store_call_decided(
-	struct store_tx *tx, int64_t turn, const struct store_partial *p, struct error *err);
+int store_call_decided(struct store_tx *tx, const struct store_place *at,
+	const struct store_partial *p, struct error *err);
 /* Tells the owner of every turn in the state that `which` lists. */
 int store_recover_parked(struct store_tx *tx, const struct store_options *o, enum store_sql which,
 	int64_t *ret_count, struct error *err);

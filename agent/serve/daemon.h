@@ -65,6 +65,8 @@ struct daemon {
 	struct schedule sched;
 	struct waiters waiters;
 	struct parks parks;
+	struct list leases; /* struct lease */
+	size_t lease_count;
 	struct list backgrounds; /* struct background */
 	size_t background_count;
 	struct table *live; /* name of a bot → struct live_turn */

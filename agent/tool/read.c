@@ -146,6 +146,8 @@ static int begin(struct read_run *d, const struct read_args *in, struct error *e
 		if (!d->path.exists)
 			return error_set(
 				err, &GUARD_NOT_FOUND, "'%s' does not exist", d->path.real);
+		if (tool_check_allowed(c, &d->path, err) < 0)
+			return -1;
 		start_work(d);
 		return 0;
 	}

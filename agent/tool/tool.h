@@ -82,6 +82,8 @@ struct tool_context {
 	 * is refused (path_changed), so that an allow holds for what was shown and for nothing
 	 * else. */
 	const struct tool_judgement *judged;
+	/* For start of read, write and edit: the file that verdicts named, once per verdict. */
+	struct str_list allowed;
 };
 
 enum tool_reach {
