@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 24 };
+enum { AGENT_COMMANDS = 25 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -14,6 +14,8 @@ extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_follow;
 extern const struct cli_command cmd_log;
 extern const struct cli_command cmd_interrupt;
+extern const struct cli_command cmd_pause;
+extern const struct cli_command cmd_resume;
 extern const struct cli_command cmd_ls;
 extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_configure;
@@ -25,7 +27,6 @@ extern const struct cli_command cmd_result;
 extern const struct cli_command cmd_wait;
 extern const struct cli_command cmd_approvals;
 extern const struct cli_command cmd_answer;
-extern const struct cli_command cmd_receipts_verify;
 extern const struct cli_command cmd_rehearse;
 extern const struct cli_command cmd_login_chatgpt;
 extern const struct cli_command cmd_rules_check;

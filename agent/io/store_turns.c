@@ -9,6 +9,7 @@
 
 const struct error_kind STORE_BOT_BUSY = {"bot_busy", ERROR_CLASS_CONFLICT};
 const struct error_kind STORE_ACTIVE_LIMIT = {"active_agent_limit", ERROR_CLASS_LIMIT};
+const struct error_kind STORE_PAUSED = {"daemon_paused", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind STORE_PENDING_LIMIT = {"pending_limit", ERROR_CLASS_LIMIT};
 const struct error_kind STORE_IDEMPOTENCY = {"idempotency_conflict", ERROR_CLASS_CONFLICT};
 const struct error_kind STORE_BUDGET = {"budget_exhausted", ERROR_CLASS_LIMIT};
@@ -128,13 +129,13 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
 		rc = -1;
 	if (rc == 1) {
-		int delivery = store_index_of(delivery_names, db_col_str(s, 28));
+		int delivery = store_index_of(delivery_names, db_col_str(s, 27));
 
 		ret->delivery = delivery < 0 ? DELIVERY_REJECT : (enum delivery)delivery;
-		ret->workspace_given = db_col_i64(s, 29) != 0;
-		ret->model_given = db_col_i64(s, 30) != 0;
-		ret->expected_turn = db_col_i64(s, 31);
-		ret->pictures_digest = store_col(s, 32, a);
+		ret->workspace_given = db_col_i64(s, 28) != 0;
+		ret->model_given = db_col_i64(s, 29) != 0;
+		ret->expected_turn = db_col_i64(s, 30);
+		ret->pictures_digest = store_col(s, 31, a);
 	}
 	db_reset(s);
 	return rc;
@@ -264,6 +265,9 @@ static int admit(struct store_tx *tx, const struct store_submit *s, const struct
 		return -1;
 	if (s->expected_turn && (!live || turn != s->expected_turn))
 		return refuse_stale(s, live, turn, err);
+	if (s->paused && s->delivery == DELIVERY_REJECT)
+		return error_set(err, &STORE_PAUSED,
+			"no turn starts until somebody resumes; delivery \"queue\" waits for it");
 	if (live && s->delivery == DELIVERY_REJECT)
 		return refuse_busy(b, turn, status, err);
 	if (!live && s->may_start) {

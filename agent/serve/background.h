@@ -24,6 +24,8 @@ int background_insert(struct store_tx *tx, struct background *b, struct arena *a
 	struct store_result *ret, struct error *err);
 /* Its row is committed: from here on it looks after itself. stopped: its turn was, meanwhile. */
 void background_start(struct background *b, bool stopped);
+/* Ends all of them; their results say so. */
+void backgrounds_cancel(struct daemon *d);
 /* The daemon ends: all are ended, nothing more is recorded; then, when no job of theirs is under
  * way, they are let go. */
 void backgrounds_abandon(struct daemon *d);

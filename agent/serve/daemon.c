@@ -207,6 +207,7 @@ static int start(struct daemon *d, struct error *err)
 		LOG_I64("unknown_calls", recovery.unknown_calls),
 		LOG_I64("ready_turns", recovery.ready_turns),
 		LOG_I64("parked_turns", recovery.parked_turns));
+	pause_found(d, &recovery.pause);
 	parks_look(d);
 	d->sched.ready = recovery.ready_turns > 0;
 	schedule_kick(d);
@@ -240,6 +241,7 @@ static void release(struct daemon *d)
 	if (d->sigint)
 		loop_signal_free(d->sigint);
 	schedule_release(d);
+	pause_release(d);
 	models_release(&d->models);
 	providers_free(d->providers);
 	aws_free(d->aws);
@@ -288,13 +290,13 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	d.loop = loop_new();
 	d.live = table_new();
 	list_init(&d.sessions);
-	list_init(&d.leases);
 	list_init(&d.backgrounds);
 	publisher_init(&d.pub);
 	models_init(&d.models);
 	waiters_init(&d.waiters);
 	parks_init(&d.parks);
 	schedule_init(&d, o->max_active, o->max_processes);
+	pause_init(&d);
 	d.providers = providers_new(d.loop);
 	rc = start(&d, err);
 	if (rc == 0)

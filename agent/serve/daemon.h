@@ -10,6 +10,7 @@
 #include "agent/io/provider.h"
 #include "agent/io/store.h"
 #include "agent/serve/park.h"
+#include "agent/serve/pause.h"
 #include "agent/serve/models.h"
 #include "agent/serve/publish.h"
 #include "agent/serve/schedule.h"
@@ -55,7 +56,7 @@ struct daemon {
 	struct secret_set *secrets;
 	struct tool_host host;
 	struct guard_id never[4];
-	char *writer, *supervisor, *program, *itself;
+	char *writer, *supervisor, *program;
 	char **command_env;
 	struct listen *listen;
 	struct loop_listener *listener;
@@ -65,8 +66,7 @@ struct daemon {
 	struct schedule sched;
 	struct waiters waiters;
 	struct parks parks;
-	struct list leases; /* struct lease */
-	size_t lease_count;
+	struct pause pause;
 	struct list backgrounds; /* struct background */
 	size_t background_count;
 	struct table *live; /* name of a bot → struct live_turn */

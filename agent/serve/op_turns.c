@@ -290,6 +290,7 @@ static void commit_submit(struct request *r)
 
 	w->reserved = schedule_reserve(r->d);
 	w->submit.may_start = w->reserved;
+	w->submit.paused = pause_holds(r->d);
 	store_write(r->d->store, run_submit, submit_done, r);
 }
 

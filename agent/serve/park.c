@@ -119,7 +119,6 @@ static void entry_free(struct parked *p)
 	for (size_t i = 0; i < p->watch_count; i++)
 		handle_unwatch(p->d, &p->watches[i]);
 	free(p->watches);
-	free(p->host);
 	loop_timer_free(p->timer);
 	list_remove(&p->in_queue);
 	free(p);
@@ -147,26 +146,10 @@ int64_t parked_now(const struct parked *p)
 	return clock_mono_ms(p->d->clock) + p->offset_ms;
 }
 
-bool parked_is_asked(const struct parked *p)
-{
-	return p->kind == PARK_VERDICT || p->kind == PARK_HOST;
-}
-
-void parks_host_came(struct daemon *d, struct str tag)
-{
-	size_t at = 0;
-	struct parked *p;
-
-	while ((p = table_next(d->parks.by_bot, &at))) {
-		if (p->host && str_is(tag, p->host))
-			parked_resume(p);
-	}
-}
-
-/* Of those only a client wakes, none keeps the daemon from leaving when it is idle. */
+/* Of those only an answer wakes, none keeps the daemon from leaving when it is idle. */
 static bool is_wakeful(const struct parked *p)
 {
-	return !parked_is_asked(p);
+	return p->kind != PARK_VERDICT;
 }
 
 static void count(struct parked *p, int64_t by)
@@ -218,8 +201,6 @@ struct parked *parked_enter(struct daemon *d, const struct store_park *park, int
 	p->requests = (uint8_t)park->requests; /* at most CALLS_MAX */
 	memcpy(p->name, park->bot_name.p, park->bot_name.len);
 	list_init(&p->in_queue);
-	if (park->host.p)
-		p->host = xstrndup(park->host.p, park->host.len);
 	must(!table_set(d->parks.by_bot, park->bot_name, p));
 	count(p, 1);
 	set_deadline(p, park->deadline_ms);
@@ -395,6 +376,7 @@ static void end_done(void *arg, int rc, const struct error *err)
 			parked_resume(p);
 		else if (p->kind == PARK_HANDLES && e->d->store)
 			look(p);
+		pause_retry(e->d);
 	} else {
 		ended(e);
 	}

@@ -94,6 +94,7 @@ void ready_put(struct daemon *d, struct buf *to)
 	put_providers(&j, d->providers);
 	json_put_cstr(&j, "durability", "sqlite_full");
 	json_put_bool(&j, "partial_text_durable", false);
+	store_pause_put(&j, "paused", &d->pause.now);
 	put_sandbox(&j, d);
 	put_paths(&j, "walls", d->o->walls);
 	put_paths(&j, "protected_paths", d->o->protected_paths);
@@ -173,4 +174,5 @@ void stats_open(struct daemon *d, struct json_out *j, const char *name)
 	put_provider_stats(j, d);
 	put_store(j, d);
 	json_put_bool(j, "draining", d->draining);
+	store_pause_put(j, "paused", &d->pause.now);
 }

@@ -40,7 +40,7 @@ bool schedule_reserve(struct daemon *d)
 {
 	struct schedule *s = &d->sched;
 
-	if (d->draining || s->active >= s->active_max)
+	if (d->draining || pause_holds(d) || s->active >= s->active_max)
 		return false;
 	s->active++;
 	return true;

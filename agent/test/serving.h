@@ -181,13 +181,13 @@ static inline void served_open(struct served *s, const char *script)
 	s->d = (struct daemon){.o = &s->o, .clock = clock_system(), .loop = loop_new()};
 	s->d.live = table_new();
 	list_init(&s->d.sessions);
-	list_init(&s->d.leases);
 	list_init(&s->d.backgrounds);
 	publisher_init(&s->d.pub);
 	models_init(&s->d.models);
 	waiters_init(&s->d.waiters);
 	parks_init(&s->d.parks);
 	schedule_init(&s->d, 4, 4);
+	pause_init(&s->d);
 	s->d.providers = providers_new(s->d.loop);
 	assert_ok(providers_add(s->d.providers, str_from(spec), &err), &err);
 	s->d.secrets = secret_set_new();
@@ -222,6 +222,7 @@ static inline void served_close(struct served *s)
 	store_close(s->d.store);
 	loop_timer_free(s->tick);
 	schedule_release(&s->d);
+	pause_release(&s->d);
 	models_release(&s->d.models);
 	providers_free(s->d.providers);
 	fetch_free(s->d.fetch); /* of a test that asks over HTTP */
