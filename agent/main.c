@@ -1,4 +1,5 @@
 /* agent: one daemon per person and the command line that drives it. */
+#include "agent/cmd/agentd.h"
 #include "agent/cmd/commands.h"
 #include "cli/cli.h"
 #include "os/os.h"
@@ -17,5 +18,6 @@ int main(int argc, char **argv)
 
 	if (os_hold_standard_fds(NULL) < 0)
 		return CLI_FAILED; /* and nowhere to say so */
+	agentd_keep_arguments(argv);
 	return cli_main(&program, argc, argv);
 }

@@ -36,6 +36,8 @@ add_library(suite_flags INTERFACE)
 target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers
 	$<$<BOOL:${CONSORT_WERROR}>:-Werror> -fno-omit-frame-pointer -fstack-protector-strong)
+# A library that nothing is used of is not loaded either: check.links counts on it.
+target_link_options(suite_flags INTERFACE -Wl,--as-needed)
 target_compile_definitions(suite_flags INTERFACE _GNU_SOURCE)
 target_include_directories(suite_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR}
 	${CMAKE_BINARY_DIR}/include)
@@ -45,7 +47,7 @@ if(CONSORT_HARDEN)
 	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 		target_compile_options(suite_flags INTERFACE -ftrivial-auto-var-init=zero)
 	endif()
-	target_link_options(suite_flags INTERFACE -pie -Wl,-z,relro,-z,now,--as-needed)
+	target_link_options(suite_flags INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
 
 # Everything is built with the sanitizers but what runs inside a sandbox (no LeakSanitizer there).
@@ -63,6 +65,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
 #define SUITE_CONFIG_H
 #define SUITE_VERSION "@CONSORT_VERSION@"
 #define SUITE_BWRAP   "@CONSORT_BWRAP@"
+#define SUITE_BIN     "@CMAKE_INSTALL_FULL_BINDIR@"
 #define SUITE_LIBEXEC "@CMAKE_INSTALL_FULL_LIBEXECDIR@/consort"
 #endif
 ]] @ONLY)
@@ -145,18 +148,25 @@ function(suite_library name)
 	endforeach()
 endfunction()
 
-# suite_program(NAME MAIN main.c SOURCES ... DEPENDS ... PKGS ... TESTS ...)
-# A program: its sources as one library that its tests link too, and main.c.
+# suite_program(NAME [OF PROGRAM] MAIN main.c SOURCES ... DEPENDS ... PKGS ...)
+# A program: its sources as library NAME_parts, which its tests link too, and main.c. OF: the rest of
+# another one, which it links what it shares with, that starts it from the libexec folder.
 function(suite_program name)
-	cmake_parse_arguments(P "" "MAIN" "SOURCES;DEPENDS;PKGS;TESTS" ${ARGN})
-	set_property(GLOBAL APPEND PROPERTY suite_programs ${name})
-	set_property(GLOBAL PROPERTY suite_depends_${name} "${P_DEPENDS}")
+	cmake_parse_arguments(P "" "MAIN;OF" "SOURCES;DEPENDS;PKGS" ${ARGN})
+	set(owner ${name})
+	set(place ${CMAKE_INSTALL_BINDIR})
+	if(P_OF)
+		set(owner ${P_OF})
+		set(place ${CMAKE_INSTALL_LIBEXECDIR}/consort)
+		list(APPEND P_DEPENDS ${P_OF}_parts)
+		add_dependencies(${P_OF} ${name})
+	else()
+		set_property(GLOBAL APPEND PROPERTY suite_programs ${name})
+	endif()
+	set_property(GLOBAL APPEND PROPERTY suite_depends_${owner} "${P_DEPENDS}")
 	add_library(${name}_parts STATIC ${P_SOURCES})
 	target_link_libraries(${name}_parts PUBLIC suite_flags suite_sanitize ${P_DEPENDS} PRIVATE ${P_PKGS})
 	add_executable(${name} ${P_MAIN})
 	target_link_libraries(${name} PRIVATE ${name}_parts)
-	install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-	foreach(test IN LISTS P_TESTS)
-		suite_test(${name} test/${test} ${name}_parts)
-	endforeach()
+	install(TARGETS ${name} RUNTIME DESTINATION ${place})
 endfunction()

@@ -19,6 +19,7 @@ const struct cli_command *const agent_commands[AGENT_COMMANDS] = {
 	&cmd_wait,
 	&cmd_approvals,
 	&cmd_answer,
+	&cmd_receipts_verify,
 	&cmd_rehearse,
 	&cmd_login_chatgpt,
 	&cmd_rules_check,

@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-enum { AGENT_COMMANDS = 25 };
+enum { AGENT_COMMANDS = 26 };
 extern const struct cli_command *const agent_commands[AGENT_COMMANDS];
 extern const char agent_footer[];
 
@@ -27,6 +27,7 @@ extern const struct cli_command cmd_result;
 extern const struct cli_command cmd_wait;
 extern const struct cli_command cmd_approvals;
 extern const struct cli_command cmd_answer;
+extern const struct cli_command cmd_receipts_verify;
 extern const struct cli_command cmd_rehearse;
 extern const struct cli_command cmd_login_chatgpt;
 extern const struct cli_command cmd_rules_check;

@@ -63,7 +63,7 @@ static int open_starting(
 	off_t log_size;
 
 	if (spawn_init(&s, c->store, c->socket, startup, err) < 0 ||
-		spawn_make_folders(c->store, err) < 0)
+		spawn_find_program(&s, err) < 0 || spawn_make_folders(c->store, err) < 0)
 		return -1;
 	log_size = size_of(s.log);
 	if (client_open(c->socket, &s.start, &c->client, err) < 0) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cmd/agentd.h"
 #include "mem/mem.h"
 #include "os/os.h"
 
@@ -87,16 +88,15 @@ static void add_startup(struct spawn *s, const struct startup_options *o)
 int spawn_init(struct spawn *s, const char *store, const char *socket,
 	const struct startup_options *startup, struct error *err)
 {
-	_cleanup_(mem) char *home = NULL, *dir = NULL, *wall = NULL, *rules = NULL;
+	_cleanup_(mem) char *home = NULL, *wall = NULL, *rules = NULL;
 
 	*s = (struct spawn){.argv = NULL};
-	if (os_home(&home, err) < 0 || os_program_dir(&dir, err) < 0)
+	if (os_home(&home, err) < 0)
 		return -1;
 	wall = xasprintf("%s/.agent/run", home);
 	rules = xasprintf("%s/.agent/rules", home);
-	s->program = xasprintf("%s/agent", dir);
 	s->log = xasprintf("%s.log", store);
-	add(s, xstrdup("agent"));
+	add(s, xstrdup("agent")); /* as `agent serve` would be called, which starts it too */
 	add(s, xstrdup("serve"));
 	add_text(s, "store", store);
 	add_text(s, "socket", socket);
@@ -105,7 +105,15 @@ int spawn_init(struct spawn *s, const char *store, const char *socket,
 	add_text(s, "protect-path", rules);
 	if (startup)
 		add_startup(s, startup);
-	s->start = (struct client_start){s->program, s->argv, s->log};
+	s->start = (struct client_start){NULL, s->argv, s->log};
+	return 0;
+}
+
+int spawn_find_program(struct spawn *s, struct error *err)
+{
+	if (os_helper(AGENTD, &s->program, err) < 0)
+		return -1;
+	s->start.program = s->program;
 	return 0;
 }
 

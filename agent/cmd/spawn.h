@@ -19,6 +19,8 @@ struct spawn {
  */
 int spawn_init(struct spawn *s, const char *store, const char *socket,
 	const struct startup_options *startup, struct error *err);
+/* The program that is the daemon (cmd/agentd.h), directly. */
+int spawn_find_program(struct spawn *s, struct error *err);
 void spawn_release(struct spawn *s);
 static inline void spawn_cleanup(struct spawn *s)
 {

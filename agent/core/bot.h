@@ -82,6 +82,7 @@ struct bot {
 	int64_t note, compaction, elision; /* the versions that hold, 0: none */
 	int64_t cache_bot;                 /* whose prompt cache key it has */
 	int64_t pruned_cursor;             /* events up to it may be gone */
+	int64_t denials_in_row; /* calls denied since one that a gate judged was allowed */
 };
 
 /* 1 to 128 of A-Za-z0-9-_. (spec 2.3); `what` names the field in the error. */

@@ -37,6 +37,7 @@ enum {
 	PREVIEW_MAX_BYTES = 120,                /* spec 4.4: first lines */
 	ARGUMENTS_SHOWN_BYTES = 2048,           /* spec 2.5, 6.4 */
 	TOOL_OUTPUT_KEPT_BYTES = 1024 * 1024,   /* spec 4.3: per stream */
-	TOOL_OUTPUT_SHOWN_BYTES = 65536,        /* spec 4.3: above, 32 KiB head + 32 KiB tail */
+	TOOL_SPILLED_MAX_BYTES = 64 << 20, /* ours: per stream of a command in the background */
+	TOOL_OUTPUT_SHOWN_BYTES = 65536,   /* spec 4.3: above, 32 KiB head + 32 KiB tail */
 };
 #endif

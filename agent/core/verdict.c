@@ -19,10 +19,16 @@ void verdicts_init(struct verdicts *v, const struct bot *b, struct str tool)
 	}
 }
 
+static void slot_release(struct verdict_slot *s)
+{
+	free(s->reason);
+	free(s->path);
+}
+
 void verdicts_release(struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
-		free(v->slots[i].reason);
+		slot_release(&v->slots[i]);
 	v->count = 0;
 }
 
@@ -31,9 +37,10 @@ void verdicts_announce(struct verdicts *v, int64_t request, int64_t now_ms)
 	for (size_t i = 0; i < v->count; i++) {
 		struct gate gate = v->slots[i].gate;
 
-		free(v->slots[i].reason);
+		slot_release(&v->slots[i]);
 		v->slots[i] = (struct verdict_slot){.gate = gate};
 	}
+	v->prior_done = false;
 	v->request = request;
 	v->announced_ms = now_ms;
 }
@@ -120,9 +127,30 @@ int verdicts_answer(
 		memcpy(slot->by, a->by.p, a->by.len);
 	slot->by[a->by.len] = '\0';
 	slot->reason = a->reason.p ? xstrndup(a->reason.p, a->reason.len) : NULL;
+	slot->path = a->path.p ? xstrndup(a->path.p, a->path.len) : NULL;
+	slot->until_prior = a->until_prior;
 	slot->at_ms = now_ms;
 	slot->waited_ms = now_ms > v->announced_ms ? now_ms - v->announced_ms : 0;
 	return 0;
+}
+
+void verdicts_prior_done(struct verdicts *v)
+{
+	v->prior_done = v->request > 0;
+}
+
+bool verdicts_may_lapse(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->slots[i].state == VERDICT_ALLOWED && v->slots[i].until_prior)
+			return true;
+	}
+	return false;
+}
+
+bool verdicts_lapsed(const struct verdicts *v)
+{
+	return v->prior_done && verdicts_may_lapse(v);
 }
 
 int64_t verdicts_expire_in(const struct verdicts *v, int64_t now_ms)

@@ -6,6 +6,9 @@
  *
  * A call needs an allow from every gate (AG-146), the first deny denies it (AG-147), an unanswered
  * gate denies when it expires (AG-149). The daemon reads neither tag nor arguments (AG-145).
+ *
+ * An allow may be given for what its giver knew: until_prior lets it lapse when an earlier call of
+ * the round finished after the announcement, and the call is announced again.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,14 +29,21 @@ struct verdict_slot {
 	enum verdict_state state;
 	char by[BY_MAX_BYTES + 1];
 	char *reason; /* owned, NULL: none given */
+	char *path;   /* owned: the file that was allowed, by its real name; NULL: none was named */
 	int64_t at_ms, waited_ms;
+	bool until_prior; /* of an allow */
+	bool recorded;    /* its receipt is written */
 };
+
+enum { VERDICT_SUBJECT_BYTES = 64 /* SHA-256, in hex */ };
 
 struct verdicts {
 	struct verdict_slot slots[BOT_GATES_MAX];
 	size_t count;         /* 0: the call needs no verdict */
 	int64_t request;      /* number of the announcement, from 1; 0: not announced */
 	int64_t announced_ms; /* real time */
+	bool prior_done;      /* an earlier call finished since it was announced */
+	char subject[VERDICT_SUBJECT_BYTES + 1]; /* digest of what they are about; "": not known */
 };
 
 /* The gates of `b` that name this tool. */
@@ -53,10 +63,19 @@ struct verdict_answer {
 	bool allow;
 	struct str by;     /* absent: nobody's name */
 	struct str reason; /* absent: none */
+	struct str path;   /* of an allow; absent: none */
+	bool until_prior;  /* of an allow */
 };
 /* One gate's answer; the first per gate stands, and none counts once the gate has expired. */
 int verdicts_answer(
 	struct verdicts *v, const struct verdict_answer *a, int64_t now_ms, struct error *err);
+
+/* An earlier call of the round has finished. */
+void verdicts_prior_done(struct verdicts *v);
+/* Whether an allow holds no more, since it was given until an earlier call finishes. */
+bool verdicts_lapsed(const struct verdicts *v);
+/* Whether one of them would lapse so. */
+bool verdicts_may_lapse(const struct verdicts *v);
 
 /* Milliseconds until the next open gate expires, at least 0; -1: none does. */
 int64_t verdicts_expire_in(const struct verdicts *v, int64_t now_ms);

@@ -163,6 +163,19 @@ static const char version_2[] =
 	"ALTER TABLE tools ADD COLUMN judged TEXT;" /* JSON: where it would run, as verdicts were
 						     * asked for */
 
+	/* What was denied: of a bot without an allowed call in between, and in a turn. */
+	"ALTER TABLE bots ADD COLUMN denials_in_row INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE turns ADD COLUMN denials INTEGER NOT NULL DEFAULT 0;"
+	/* Every verdict that took effect, chained (lib/receipt); no prune and no deletion takes one
+	 * out. The head stands in `store`: hash NULL before the first. */
+	"CREATE TABLE receipts ("
+	" id INTEGER PRIMARY KEY," /* its number, from 1 */
+	" hash TEXT NOT NULL,"
+	" record TEXT NOT NULL" /* JSON object */
+	") STRICT;"
+	"ALTER TABLE store ADD COLUMN receipt_count INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE store ADD COLUMN receipt_hash TEXT;"
+
 	/* stored whole (encoding raw), or deflated in blocks of 64 KiB that are read one by one */
 	"ALTER TABLE artifacts ADD COLUMN encoding TEXT NOT NULL DEFAULT 'raw';"
 	"ALTER TABLE artifacts ADD COLUMN total_bytes INTEGER;" /* NULL: as many as there are */

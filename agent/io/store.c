@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "agent/io/spill.h"
 #include "os/os.h"
 
 const struct error_kind STORE_OWNED = {"store_already_owned", ERROR_CLASS_UNAVAILABLE};
@@ -109,7 +110,10 @@ static int prepare(struct store *s, const struct store_options *o, struct store_
 	struct error *err)
 {
 	_cleanup_(arena) struct arena keep = {0};
-	struct store_tx tx = {.view = {s->writer}, .clock = s->clock, .keep = &keep};
+	struct store_tx tx = {
+		.view = {s->writer, s->spill},
+                  .clock = s->clock, .keep = &keep
+        };
 
 	if (db_begin(s->writer, err) < 0)
 		return -1;
@@ -119,7 +123,10 @@ static int prepare(struct store *s, const struct store_options *o, struct store_
 		return -1;
 	}
 	/* Nobody follows yet: what was recorded is found by replay. */
-	return db_commit(s->writer, err);
+	if (db_commit(s->writer, err) < 0)
+		return -1;
+	store_spill_sweep(&tx.view);
+	return 0;
 }
 
 static int open_files(struct store *s, const struct store_options *o, struct store_recovery *ret,
@@ -150,6 +157,7 @@ static void store_free(struct store *s)
 	must(pthread_mutex_destroy(&s->lock) == 0);
 	free(s->path);
 	free(s->wal_path);
+	free(s->spill);
 	free(s);
 }
 MEM_CLEANUP(store, struct store *, store_free)
@@ -162,6 +170,7 @@ int store_open(const struct store_options *o, struct store **ret,
 
 	s->path = xstrdup(o->path);
 	s->wal_path = xasprintf("%s-wal", o->path);
+	s->spill = spill_root(o->path);
 	s->loop = o->loop;
 	s->clock = o->clock;
 	s->published = o->published;
@@ -188,6 +197,11 @@ void store_close(struct store *s)
 const struct store_identity *store_identity(const struct store *s)
 {
 	return &s->identity;
+}
+
+const char *store_spill(const struct store *s)
+{
+	return s->spill;
 }
 
 void store_counts(struct store *s, struct store_counts *ret)

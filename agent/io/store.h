@@ -23,6 +23,7 @@
 #include "error/error.h"
 #include "loop/loop.h"
 #include "mem/mem.h"
+#include "receipt/receipt.h"
 #include "text/text.h"
 
 extern const struct error_kind STORE_OWNED;              /* store_already_owned, exit 75 */
@@ -79,6 +80,7 @@ struct store_recovery {
 	int64_t parked_turns;
 	int64_t deleted_bots; /* whose deletion had begun */
 	int64_t lost_processes;
+	int64_t kept_outputs; /* streams of those that can still be read */
 	struct store_pause pause; /* as it was left */
 };
 
@@ -109,6 +111,8 @@ int store_open(const struct store_options *o, struct store **ret,
  */
 void store_close(struct store *s);
 const struct store_identity *store_identity(const struct store *s);
+/* The folder of output that lies in files: spill.h. */
+const char *store_spill(const struct store *s);
 
 struct store_counts {
 	int64_t jobs, groups, reads, queued_jobs;
@@ -242,6 +246,7 @@ struct store_turn {
 	bool was_queued;  /* just started, out of the queue */
 	int64_t retries;  /* model calls made anew */
 	int64_t paced_ms; /* it was held by its provider */
+	int64_t denials;  /* its calls that were denied */
 };
 
 struct store_submit {
@@ -334,7 +339,10 @@ int store_announce(struct store_tx *tx, int64_t bot, int64_t turn, const struct 
 
 struct store_verdict {
 	struct str tag, by, reason;
-	bool allow;
+	struct str path;    /* the file that was allowed, or absent */
+	struct str subject; /* digest of what was decided on, or absent */
+	bool allow, until_prior;
+	bool recorded; /* its receipt was written by an earlier commit */
 	int64_t at_ms, waited_ms, request;
 };
 /* Marks a call `executing` with the verdicts that allowed it; event `tool_started`. */
@@ -342,9 +350,26 @@ int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str 
 	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
 	struct error *err);
 
+/*
+ * Receipts: each verdict that took effect, chained (lib/receipt) in the commit that it took effect
+ * with. Nothing takes one out; they name bot, turn, call and tool, and of what was asked and said
+ * the digests alone.
+ */
+struct store_receipts {
+	const struct receipt *rows;
+	size_t count;
+	struct receipt_head head;
+	struct str chain; /* its name: the store's lineage */
+};
+/* Those after this number, at most `limit`, and the head as it is with them. */
+int store_receipts_read(struct store_view *v, int64_t after, int limit, struct arena *a,
+	struct store_receipts *ret, struct error *err);
+
 struct store_artifact {
 	struct str stream; /* "stdout", "stderr" */
 	struct str bytes;
+	int64_t spilled; /* > 0: so many bytes lie in a file beside the store, these do not … */
+	struct str name; /* … under this name: see spill.h */
 };
 struct store_result {
 	struct str call_id;
@@ -432,9 +457,19 @@ int store_artifact_get(struct store_view *v, int64_t bot, int64_t turn, struct s
 struct store_page {
 	struct str bytes;
 	int64_t total;
+	bool running; /* of a command that goes on: more may come */
 };
 int store_artifact_page(struct store_view *v, const struct store_artifact_ref *ref, int64_t offset,
 	int64_t limit, struct arena *a, struct store_page *ret, struct error *err);
+/* The bytes from a line on (1: the first): of what lies in a file as many as a page can show and
+ * some, else from the beginning on and all. */
+struct store_lines {
+	struct str bytes;
+	int64_t before; /* lines before the bytes */
+	int64_t total;  /* lines of the whole; 0: they are those of the bytes */
+};
+int store_artifact_lines(struct store_view *v, const struct store_artifact_ref *ref, int64_t first,
+	struct arena *a, struct store_lines *ret, struct error *err);
 /* The streams that the call has, by name; `ref->stream` is not looked at. */
 int store_artifact_streams(struct store_view *v, const struct store_artifact_ref *ref,
 	struct arena *a, struct str_list *ret, struct error *err);

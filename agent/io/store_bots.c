@@ -31,6 +31,7 @@ enum {
 	COL_ELISION,
 	COL_CACHE_BOT,
 	COL_PRUNED_CURSOR,
+	COL_DENIALS_IN_ROW,
 	COL_SETTINGS,
 	COL_INSTRUCTIONS,
 };
@@ -163,6 +164,7 @@ static int from_row(
 		.elision = db_col_i64(s, COL_ELISION),
 		.cache_bot = db_col_i64(s, COL_CACHE_BOT),
 		.pruned_cursor = db_col_i64(s, COL_PRUNED_CURSOR),
+		.denials_in_row = db_col_i64(s, COL_DENIALS_IN_ROW),
 	};
 
 	if (status < 0 || read_settings(a, db_col_str(s, COL_SETTINGS), &b.set, &cause) < 0)

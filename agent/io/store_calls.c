@@ -108,6 +108,10 @@ static void put_verdicts(struct json_out *j, const struct store_verdict *v, size
 		json_put_i64(j, "at_ms", v[i].at_ms);
 		json_put_i64(j, "waited_ms", v[i].waited_ms);
 		json_put_i64(j, "request", v[i].request);
+		if (v[i].path.p)
+			json_put_str(j, "path", v[i].path);
+		if (v[i].until_prior)
+			json_put_bool(j, "until_prior", true);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -147,17 +151,26 @@ static int verdicts_text(struct buf *b, const struct store_verdict *v, size_t co
 	return 0;
 }
 
-int store_call_decided(
-	struct store_tx *tx, int64_t turn, const struct store_partial *p, struct error *err)
+int store_call_decided(struct store_tx *tx, const struct store_place *at,
+	const struct store_partial *p, struct error *err)
 {
 	_cleanup_(arena) struct arena scratch = {0};
 	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct store_settled settled;
 	struct call_row row;
 	struct str decided;
 	struct db_stmt *s;
 
-	if (get_planned(&tx->view, turn, p->call_id, &scratch, &row, err) < 0 ||
+	if (get_planned(&tx->view, at->turn, p->call_id, &scratch, &row, err) < 0 ||
 		verdicts_text(&text, p->verdicts, p->count, &decided, err) < 0)
+		return -1;
+	settled = (struct store_settled){.at = at,
+		.call_id = p->call_id,
+		.name = row.name,
+		.verdicts = p->verdicts,
+		.count = p->count,
+		.outcome = SETTLED_PART};
+	if (store_settle(tx, &settled, err) < 0)
 		return -1;
 	s = store_stmt(&tx->view, SQL_CALL_DECIDED);
 	db_bind_i64(s, 1, row.id);
@@ -389,6 +402,19 @@ static int record_started(struct store_tx *tx, const struct store_place *at,
 	return store_record(tx, at, "tool_started", &data, err);
 }
 
+static int settle_started(struct store_tx *tx, const struct store_place *at,
+	const struct starting *c, struct error *err)
+{
+	const struct store_settled settled = {.at = at,
+		.call_id = c->call_id,
+		.name = c->row.name,
+		.verdicts = c->verdicts,
+		.count = c->verdict_count,
+		.outcome = SETTLED_ALLOWED};
+
+	return store_settle(tx, &settled, err);
+}
+
 /* NOLINTNEXTLINE(readability-function-size): one call's row, told once */
 int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
 	const struct store_verdict *verdicts, size_t verdict_count, bool sandboxed,
@@ -413,7 +439,9 @@ int store_tool_start(struct store_tx *tx, int64_t bot, int64_t turn, struct str 
 	s = store_stmt(&tx->view, SQL_CALL_START);
 	db_bind_i64(s, 1, c.row.id);
 	db_bind_str(s, 2, decided);
-	return db_run(s, err) < 0 ? -1 : record_started(tx, &l.at, &c, err);
+	return db_run(s, err) < 0 || settle_started(tx, &l.at, &c, err) < 0
+		       ? -1
+		       : record_started(tx, &l.at, &c, err);
 }
 
 /* References as results carry them: TURN/CALL/STREAM. */
@@ -459,6 +487,7 @@ int store_call_complete(struct store_tx *tx, struct store_line *l, const struct 
 {
 	_cleanup_(arena) struct arena scratch = {0};
 	_cleanup_(buf) struct buf text = BUF_INIT(CALL_JSON_MAX_BYTES);
+	struct store_settled settled;
 	struct call_row row;
 	struct str decided;
 	struct db_stmt *s;
@@ -475,7 +504,14 @@ int store_call_complete(struct store_tx *tx, struct store_line *l, const struct 
 	db_bind_i64(s, 1, row.id);
 	db_bind_i64(s, 2, node);
 	db_bind_str(s, 3, decided);
-	if (db_run(s, err) < 0 || store_artifacts_add(tx, l->at.turn, r, err) < 0 ||
+	settled = (struct store_settled){.at = &l->at,
+		.call_id = r->call_id,
+		.name = row.name,
+		.verdicts = r->verdicts,
+		.count = r->verdict_count,
+		.outcome = SETTLED_DENIED};
+	if (db_run(s, err) < 0 || (r->denied && store_settle(tx, &settled, err) < 0) ||
+		store_artifacts_add(tx, l->at.turn, r, err) < 0 ||
 		(r->pin.p && store_note_set(tx, l->at.bot, node, r->pin, err) < 0) ||
 		record_completed(tx, &l->at, r, node, err) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include "agent/core/item.h"
 #include "agent/io/store.h"
 #include "agent/io/store_park.h"
+#include "agent/io/store_processes.h"
 #include "agent/io/store_sql.h"
 #include "json/json.h"
 
@@ -28,6 +29,13 @@ struct store_recorded {
 
 struct store_view {
 	struct db *db;
+	const char *spill; /* the folder of output that lies in files: spill.h */
+};
+
+/* A turn whose files go once the job is committed. */
+struct store_dropped {
+	int64_t bot, turn;
+	struct store_dropped *next;
 };
 
 struct store_tx {
@@ -35,6 +43,7 @@ struct store_tx {
 	const struct clock *clock;
 	struct arena *keep; /* where events live until they are published */
 	struct store_recorded *first, *last;
+	struct store_dropped *dropped;
 };
 
 /* The statement, ready to bind. */
@@ -68,7 +77,7 @@ struct store {
 	void (*published)(void *arg, const struct store_event *e);
 	void *arg;
 	struct store_identity identity;
-	char *path, *wal_path;
+	char *path, *wal_path, *spill;
 	int owner_fd;
 	pthread_mutex_t lock; /* over the lanes and the counts */
 	struct store_lane writing, reading;
@@ -124,6 +133,22 @@ int store_drop_records(
 /* What a call wrote, packed where that helps: store_artifacts.c. */
 int store_artifacts_add(
 	struct store_tx *tx, int64_t turn, const struct store_result *r, struct error *err);
+/* Whether the turn's records are gone. */
+int store_turn_is_pruned(struct store_view *v, int64_t turn, bool *ret, struct error *err);
+/* Output in files: store_spill.c. 1 the call runs in the background, and what its stream has by
+ * now; 0, -1. */
+int store_spill_live(struct store_view *v, const struct store_artifact_ref *ref, int64_t owner,
+	int64_t *ret_process, struct error *err);
+/* What the process has written to `stream` so far is its call's artifact from now on. *ret_kept:
+ * there was something. */
+int store_spill_adopt(struct store_tx *tx, const struct store_process *p, size_t stream,
+	bool *ret_kept, struct error *err);
+/* In the job that takes the turn's artifacts out of the store, before it does. */
+int store_spill_drop(struct store_tx *tx, int64_t turn, struct error *err);
+/* After the commit. */
+void store_spill_remove(const struct store *s, const struct store_dropped *dropped);
+/* At the start: what no row knows goes. */
+void store_spill_sweep(struct store_view *v);
 /* One piece of what the bot retains no longer, in the commit that completes `turn`, whose own
  * records stay. retain 0: all is kept. */
 int store_retain(struct store_tx *tx, int64_t bot, int64_t turn, int64_t retain, struct error *err);
@@ -143,6 +168,17 @@ int store_turn_from_row(
 int store_turn_pictures(
 	struct store_view *v, int64_t turn, struct arena *a, struct str *ret, struct error *err);
 
+/* Verdicts that take effect with this commit: their receipts, and the bot's count of denials:
+ * store_verdicts.c. */
+struct store_settled {
+	const struct store_place *at;
+	struct str call_id, step, name; /* step: absent for the call itself */
+	const struct store_verdict *verdicts;
+	size_t count;
+	enum { SETTLED_PART, SETTLED_ALLOWED, SETTLED_DENIED } outcome;
+};
+int store_settle(struct store_tx *tx, const struct store_settled *s, struct error *err);
+
 /* Gives a call its result; the caller saves the line. */
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
 	int64_t *ret_node, struct error *err);
@@ -153,8 +189,8 @@ int store_calls_close(
 int store_calls_read(struct store_view *v, int64_t turn, struct arena *a,
 	struct store_open_call **ret, size_t *ret_count, struct error *err);
 /* Keeps verdicts on a planned call. */
-int store_call_decided(
-	struct store_tx *tx, int64_t turn, const struct store_partial *p, struct error *err);
+int store_call_decided(struct store_tx *tx, const struct store_place *at,
+	const struct store_partial *p, struct error *err);
 /* Tells the owner of every turn in the state that `which` lists. */
 int store_recover_parked(struct store_tx *tx, const struct store_options *o, enum store_sql which,
 	int64_t *ret_count, struct error *err);
@@ -162,8 +198,8 @@ int store_recover_parked(struct store_tx *tx, const struct store_options *o, enu
 int store_note_set(
 	struct store_tx *tx, int64_t bot, int64_t node, struct str text, struct error *err);
 /* Commands that ran in the background when the daemon ended. */
-int store_recover_processes(
-	struct store_tx *tx, const struct store_options *o, int64_t *ret_lost, struct error *err);
+int store_recover_processes(struct store_tx *tx, const struct store_options *o,
+	struct store_recovery *ret, struct error *err);
 /* Lets the owner see to what a turn left outside the store. */
 int store_recover_tell(struct store_tx *tx, const struct store_options *o, int64_t bot,
 	int64_t turn, struct error *err);

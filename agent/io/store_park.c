@@ -10,8 +10,11 @@ enum {
 	PIECE = 64,                    /* turns looked up at once: none is read while rows change */
 };
 
-static const char *const kind_names[] = {
-	[PARK_PACED] = "paced", [PARK_HANDLES] = "handles", [PARK_VERDICT] = "verdict", NULL};
+static const char *const kind_names[] = {[PARK_PACED] = "paced",
+	[PARK_HANDLES] = "handles",
+	[PARK_VERDICT] = "verdict",
+	[PARK_HOST] = "host",
+	NULL};
 
 static const struct json_field waiting_fields[] = {
 	JSON_ENUM(struct store_park, kind, kind_names, .required = true),
@@ -21,6 +24,8 @@ static const struct json_field waiting_fields[] = {
 	JSON_I64(struct store_park, deadline_ms, .required = true),
 	JSON_I64(struct store_park, parked_ms, .required = true),
 	JSON_I64(struct store_park, requests),
+	JSON_STRS(struct store_park, prior_done),
+	JSON_STR(struct store_park, host),
 };
 
 static const char output_cancelled[] = "{\"error\":\"cancelled\"}";
@@ -30,9 +35,9 @@ static enum turn_status status_of(const struct store_park *p)
 	return p->kind == PARK_PACED ? TURN_PACED : TURN_WAITING;
 }
 
-static void put_handles(struct json_out *j, const struct str_list *l)
+static void put_strings(struct json_out *j, const char *name, const struct str_list *l)
 {
-	json_open_key(j, "handles", '[');
+	json_open_key(j, name, '[');
 	for (size_t i = 0; i < l->count; i++)
 		json_put_str(j, NULL, l->items[i]);
 	json_close(j, ']');
@@ -54,12 +59,16 @@ static int write_waiting(struct buf *to, const struct store_park *p, struct erro
 	json_put_cstr(&j, "kind", kind_names[p->kind]);
 	if (p->call_id.p)
 		json_put_str(&j, "call_id", p->call_id);
-	put_handles(&j, &p->handles);
+	put_strings(&j, "handles", &p->handles);
 	json_put_bool(&j, "any", p->any);
 	json_put_i64(&j, "deadline_ms", p->deadline_ms);
 	json_put_i64(&j, "parked_ms", p->parked_ms);
 	if (p->requests)
 		json_put_i64(&j, "requests", p->requests);
+	if (p->prior_done.count)
+		put_strings(&j, "prior_done", &p->prior_done);
+	if (p->host.p)
+		json_put_str(&j, "host", p->host);
 	json_close(&j, '}');
 	if (to->full)
 		return error_set(err, &ERROR_LIMIT, "what the turn waits for is over %d bytes",
@@ -94,9 +103,11 @@ static int record_parked(struct store_tx *tx, const struct store_place *at,
 		json_put_i64(&j, "resume_at_ms", p->deadline_ms);
 	} else {
 		json_put_str(&j, "call_id", p->call_id);
-		put_handles(&j, &p->handles);
+		put_strings(&j, "handles", &p->handles);
 		put_time(&j, "deadline_ms", p->deadline_ms);
 		json_put_bool(&j, "any", p->any);
+		if (p->host.p)
+			json_put_str(&j, "host", p->host);
 	}
 	json_close(&j, '}');
 	return store_record(
@@ -136,7 +147,7 @@ int store_park(struct store_tx *tx, const struct store_park *p, struct error *er
 	if (store_line_open(&tx->view, p->bot, p->turn, &scratch, &l, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->partial_count; i++) {
-		if (store_call_decided(tx, p->turn, &p->partials[i], err) < 0)
+		if (store_call_decided(tx, &l.at, &p->partials[i], err) < 0)
 			return -1;
 	}
 	if (set_parked(tx, p, err) < 0 || set_bot_status(tx, p->bot, status_of(p), err) < 0)
@@ -265,9 +276,10 @@ int store_park_end(struct store_tx *tx, const struct store_finish *f, struct sto
 int store_call_verdicts(struct store_tx *tx, const struct store_park *park,
 	const struct store_partial *p, bool whole, struct error *err)
 {
+	const struct store_place at = {park->bot, park->turn, park->bot_name};
 	struct store_park now = *park;
 
-	if (store_call_decided(tx, park->turn, p, err) < 0)
+	if (store_call_decided(tx, &at, p, err) < 0)
 		return -1;
 	if (!whole)
 		return 0;

@@ -12,6 +12,7 @@ enum park_kind {
 	PARK_PACED,   /* until a moment */
 	PARK_HANDLES, /* the tool `wait` */
 	PARK_VERDICT, /* a gated call */
+	PARK_HOST,    /* a call of a served tool that nobody serves */
 };
 /* Verdicts on a call that does not start yet. */
 struct store_partial {
@@ -25,10 +26,12 @@ struct store_park {
 	int kind;            /* enum park_kind */
 	struct str call_id;  /* the call that waits; absent: none */
 	struct str_list handles;
-	bool any;            /* one handle is enough */
-	int64_t deadline_ms; /* real time: it goes on by then; 0: never by itself */
-	int64_t parked_ms;   /* real time */
-	int64_t requests;    /* calls that wait for verdicts */
+	bool any;                   /* one handle is enough */
+	int64_t deadline_ms;        /* real time: it goes on by then; 0: never by itself */
+	int64_t parked_ms;          /* real time */
+	int64_t requests;           /* calls that wait for verdicts */
+	struct str host;            /* who serves the tool, by tag; or absent */
+	struct str_list prior_done; /* calls before which one finished since they were announced */
 	/* What was decided while it waited live; not read back here. */
 	const struct store_partial *partials;
 	size_t partial_count;

@@ -1,13 +1,17 @@
 /* Commands in the background, as rows. */
 #include "agent/io/store_processes.h"
 
+#include "agent/io/spill.h"
 #include "agent/io/store_internal.h"
 
 static const char status_finished[] = "finished";
 
-static const char result_lost[] = "{\"error\":\"process_lost\",\"detail\":\"the daemon ended while "
-				  "the command ran: nobody saw "
-				  "how it went on, and it may still be running\"}";
+static const char lost_detail[] = "the daemon ended while the command ran: nobody saw how it went "
+				  "on, and it may still be running";
+enum {
+	RESULT_MAX_BYTES =
+		4096 /* ours: the detail, and two names of artifacts, every byte escaped */
+};
 
 int store_process_insert(struct store_tx *tx, int64_t bot, int64_t turn, struct str call_id,
 	int64_t *ret_id, struct error *err)
@@ -43,8 +47,13 @@ int store_process_finish(struct store_tx *tx, const struct store_process *p,
 	const struct store_result r = {
 		.call_id = p->call_id, .artifacts = artifacts, .artifact_count = artifact_count};
 
-	if (finish(tx, p->id, p->result, err) < 0)
+	bool pruned = false;
+
+	if (finish(tx, p->id, p->result, err) < 0 ||
+		store_turn_is_pruned(&tx->view, p->turn, &pruned, err) < 0)
 		return -1;
+	if (pruned)
+		return 0; /* a prune went by while it ran: its records are not wanted any more */
 	return store_artifacts_add(tx, p->turn, &r, err);
 }
 
@@ -69,11 +78,42 @@ int store_process_get(struct store_view *v, int64_t id, struct arena *a, struct 
 	return rc;
 }
 
-int store_recover_processes(
-	struct store_tx *tx, const struct store_options *o, int64_t *ret_lost, struct error *err)
+/* One that the daemon's end left running: what it had written by then can be read. */
+static int lose(
+	struct store_tx *tx, const struct store_process *p, int64_t *kept, struct error *err)
 {
+	_cleanup_(buf) struct buf text = BUF_INIT(RESULT_MAX_BYTES);
+	_cleanup_(arena) struct arena scratch = {0};
+	struct json_out j = JSON_OUT(&text);
+	int64_t before = *kept;
+
+	json_open(&j, '{');
+	json_put_cstr(&j, "error", "process_lost");
+	json_put_cstr(&j, "detail", lost_detail);
+	for (size_t i = 0; i < SPILL_STREAMS; i++) {
+		bool there;
+
+		if (store_spill_adopt(tx, p, i, &there, err) < 0)
+			return -1;
+		if (there && (*kept)++ == before)
+			json_open_key(&j, "artifacts", '[');
+		if (there)
+			json_put_cstr(&j, NULL,
+				arena_printf(&scratch, "%lld/" STR_FMT "/%s", (long long)p->turn,
+					STR_ARG(p->call_id), spill_streams[i]));
+	}
+	if (*kept > before)
+		json_close(&j, ']');
+	json_close(&j, '}');
+	must(!text.full);
+	return finish(tx, p->id, buf_str(&text), err);
+}
+
+int store_recover_processes(struct store_tx *tx, const struct store_options *o,
+	struct store_recovery *ret, struct error *err)
+{
+	_cleanup_(arena) struct arena scratch = {0};
 	struct store_process p;
-	int64_t lost = 0;
 	int rc;
 
 	for (;;) {
@@ -83,15 +123,15 @@ int store_recover_processes(
 		if (rc == 1)
 			p = (struct store_process){.id = db_col_i64(s, 0),
 				.bot = db_col_i64(s, 1),
-				.turn = db_col_i64(s, 2)};
+				.turn = db_col_i64(s, 2),
+				.call_id = store_col(s, 3, &scratch)};
 		db_reset(s);
 		if (rc != 1)
 			break;
 		if (store_recover_tell(tx, o, p.bot, p.turn, err) < 0 ||
-			finish(tx, p.id, STR(result_lost), err) < 0)
+			lose(tx, &p, &ret->kept_outputs, err) < 0)
 			return -1;
-		lost++;
+		ret->lost_processes++;
 	}
-	*ret_lost = lost;
 	return rc;
 }

@@ -35,7 +35,7 @@ int store_drop_records(
 {
 	int64_t last = 0, dropped, ignored;
 
-	if (last_event(&tx->view, turn, &last, err) < 0 ||
+	if (last_event(&tx->view, turn, &last, err) < 0 || store_spill_drop(tx, turn, err) < 0 ||
 		delete_of_turn(tx, SQL_EVENTS_DELETE_TURN, turn, &dropped, err) < 0 ||
 		delete_of_turn(tx, SQL_CALLS_DELETE, turn, &ignored, err) < 0 ||
 		delete_of_turn(tx, SQL_ARTIFACTS_DELETE, turn, &ignored, err) < 0 ||

@@ -125,7 +125,7 @@ int store_recover(struct store_tx *tx, const struct store_options *o, struct sto
 		}
 	} while (count == PIECE);
 	if (store_pause_get(&tx->view, &r.pause, err) < 0 ||
-		store_recover_processes(tx, o, &r.lost_processes, err) < 0 ||
+		store_recover_processes(tx, o, &r, err) < 0 ||
 		finish_deletions(tx, &r.deleted_bots, err) < 0 ||
 		count_ready(&tx->view, &r.ready_turns, err) < 0 ||
 		store_recover_parked(tx, o, SQL_TURNS_WAITING, &waiting, err) < 0 ||

@@ -18,7 +18,8 @@ static const char *const decisions[] = {"deny", "allow", NULL};
 
 /* As put_verdicts of store_calls.c writes them. */
 struct verdict_row {
-	struct str tag, by, reason;
+	struct str tag, by, reason, path;
+	bool until_prior;
 	int64_t at_ms, waited_ms, request;
 	int decision;
 };
@@ -30,6 +31,8 @@ static const struct json_field verdict_fields[] = {
 	JSON_I64(struct verdict_row, at_ms, .required = true),
 	JSON_I64(struct verdict_row, waited_ms, .required = true, .min = INT64_MIN),
 	JSON_I64(struct verdict_row, request, .required = true),
+	JSON_STR(struct verdict_row, path),
+	JSON_BOOL(struct verdict_row, until_prior),
 };
 
 static int damaged(struct str what, const struct error *cause, struct error *err)
@@ -96,6 +99,9 @@ static int read_verdicts(
 			.tag = row.tag,
 			.by = row.by,
 			.reason = row.reason,
+			.path = row.path,
+			.until_prior = row.until_prior,
+			.recorded = true,
 			.allow = row.decision == 1,
 			.at_ms = row.at_ms,
 			.waited_ms = row.waited_ms,

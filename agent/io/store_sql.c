@@ -7,7 +7,7 @@
 #define BOT_COLUMNS                                                                                \
 	"id, name, head, status, running_turn, provider, family, created_by, created_by_id,"       \
 	" tokens_used, input_tokens, cached_input_tokens, closed, context_start, note,"            \
-	" compaction, elision, cache_bot, pruned_cursor, settings"
+	" compaction, elision, cache_bot, pruned_cursor, denials_in_row, settings"
 
 /* As store_turn_from_row reads them; the prompt, or what stands for it, comes after. */
 #define TURN_COLUMNS                                                                               \
@@ -15,7 +15,7 @@
 	" t.from_bot_id, t.from_turn, t.error, t.detail, t.checkpoint, t.input_tokens,"            \
 	" t.output_tokens, t.cached_input_tokens, t.rounds, t.started_ms, t.finished_ms,"          \
 	" b.family, t.into_turn, t.steered_node, t.origin, t.retries, t.paced_ms,"                 \
-	" t.budget_tokens"
+	" t.budget_tokens, t.denials"
 
 #define EVENT_COLUMNS "e.id, e.bot, b.name, e.turn, e.kind, e.data"
 
@@ -28,6 +28,10 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_STORE_PRUNED] = "SELECT pruned_cursor FROM store WHERE id = 1",
 	[SQL_STORE_SET_PRUNED] = "UPDATE store SET pruned_cursor = max(pruned_cursor, ?1)"
 				 " WHERE id = 1",
+	[SQL_STORE_RECEIPTS] = "SELECT lineage, receipt_count, receipt_hash FROM store"
+			       " WHERE id = 1",
+	[SQL_STORE_SET_RECEIPTS] = "UPDATE store SET receipt_count = ?1, receipt_hash = ?2"
+				   " WHERE id = 1",
 	[SQL_STORE_PAUSE_GET] = "SELECT paused_ms, paused_by, paused_by_id, paused_reason"
 				" FROM store WHERE id = 1",
 	[SQL_STORE_PAUSE_SET] = "UPDATE store SET paused_ms = ?1, paused_by = ?2,"
@@ -234,14 +238,21 @@ const char *const store_sql[SQL_COUNT] = {
 	[SQL_CALL_RESULT] = "SELECT result FROM tools WHERE turn = ?1 AND call_id = ?2"
 			    " ORDER BY id DESC LIMIT 1",
 
+	[SQL_RECEIPT_INSERT] = "INSERT INTO receipts (id, hash, record) VALUES (?1, ?2, ?3)",
+	[SQL_RECEIPTS] = "SELECT id, hash, record FROM receipts WHERE id > ?1"
+			 " ORDER BY id LIMIT ?2",
+	[SQL_BOT_DENIED] = "UPDATE bots SET denials_in_row = denials_in_row + 1 WHERE id = ?1",
+	[SQL_BOT_ALLOWED] = "UPDATE bots SET denials_in_row = 0 WHERE id = ?1",
+	[SQL_TURN_DENIED] = "UPDATE turns SET denials = denials + 1 WHERE id = ?1",
+
 	[SQL_PROCESS_INSERT] = "INSERT INTO processes (bot, turn, call_id, status)"
 			       " VALUES (?1, ?2, ?3, 'running')",
 	[SQL_PROCESS_FINISH] = "UPDATE processes SET status = 'finished', result = ?2"
 			       " WHERE id = ?1 AND status = 'running'",
 	[SQL_PROCESS_GET] = "SELECT bot, turn, call_id, status, result FROM processes"
 			    " WHERE id = ?1",
-	[SQL_PROCESS_RUNNING] = "SELECT id, bot, turn FROM processes WHERE status = 'running'"
-				" AND id > 0 ORDER BY id LIMIT 1",
+	[SQL_PROCESS_RUNNING] = "SELECT id, bot, turn, call_id FROM processes"
+				" WHERE status = 'running' AND id > 0 ORDER BY id LIMIT 1",
 
 	[SQL_EVENT_INSERT] = "INSERT INTO events (bot, turn, kind, data) VALUES (?1, ?2, ?3, ?4)",
 	[SQL_EVENTS_OF_BOT] = "SELECT " EVENT_COLUMNS " FROM events e JOIN bots b ON b.id = e.bot"
@@ -266,6 +277,13 @@ const char *const store_sql[SQL_COUNT] = {
 
 	[SQL_PROCESS_OF_CALL] = "SELECT id FROM processes WHERE turn = ?1 AND call_id = ?2"
 				" LIMIT 1",
-	[SQL_PROCESSES_DELETE_TURN] = "DELETE FROM processes WHERE turn = ?1",
+	[SQL_PROCESS_LIVE] = "SELECT id FROM processes WHERE turn = ?1 AND call_id = ?2"
+			     " AND status = 'running' ORDER BY id DESC LIMIT 1",
+	[SQL_SPILLED_TURN] = "SELECT t.bot FROM artifacts a JOIN turns t ON t.id = a.turn"
+			     " WHERE a.turn = ?1 AND a.encoding = 'spill' LIMIT 1",
+	[SQL_SPILLED_FILE] = "SELECT 1 FROM artifacts WHERE turn = ?1 AND encoding = 'spill'"
+			     " AND bytes = ?2 LIMIT 1",
+	[SQL_PROCESSES_DELETE_TURN] = "DELETE FROM processes WHERE turn = ?1"
+				      " AND status = 'finished'",
 	[SQL_PROCESSES_DELETE_BOT] = "DELETE FROM processes WHERE bot = ?1",
 };

@@ -53,6 +53,7 @@ enum {
 	COL_RETRIES,
 	COL_PACED_MS,
 	COL_BUDGET_TOKENS,
+	COL_DENIALS,
 	COL_PROMPT,
 };
 
@@ -76,6 +77,7 @@ int store_turn_from_row(
 		.from_bot = store_col(s, COL_FROM_BOT, a),
 		.from_bot_id = db_col_i64(s, COL_FROM_BOT_ID),
 		.from_turn = db_col_i64(s, COL_FROM_TURN),
+		.denials = db_col_i64(s, COL_DENIALS),
 		.error = store_col(s, COL_ERROR, a),
 		.detail = store_col(s, COL_DETAIL, a),
 		.checkpoint = db_col_i64(s, COL_CHECKPOINT),

@@ -129,13 +129,13 @@ static int find_earlier(struct store_view *v, int64_t bot, struct str request_id
 	if (rc == 1 && store_turn_from_row(s, a, &ret->turn, err) < 0)
 		rc = -1;
 	if (rc == 1) {
-		int delivery = store_index_of(delivery_names, db_col_str(s, 27));
+		int delivery = store_index_of(delivery_names, db_col_str(s, 28));
 
 		ret->delivery = delivery < 0 ? DELIVERY_REJECT : (enum delivery)delivery;
-		ret->workspace_given = db_col_i64(s, 28) != 0;
-		ret->model_given = db_col_i64(s, 29) != 0;
-		ret->expected_turn = db_col_i64(s, 30);
-		ret->pictures_digest = store_col(s, 31, a);
+		ret->workspace_given = db_col_i64(s, 29) != 0;
+		ret->model_given = db_col_i64(s, 30) != 0;
+		ret->expected_turn = db_col_i64(s, 31);
+		ret->pictures_digest = store_col(s, 32, a);
 	}
 	db_reset(s);
 	return rc;

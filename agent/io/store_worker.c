@@ -30,6 +30,7 @@ struct store_job {
 	int rc;
 	struct error err;
 	const struct store_recorded *events;
+	const struct store_dropped *dropped;
 };
 
 struct group {
@@ -121,7 +122,10 @@ static void fail_group(struct group *g, const struct error *err)
 
 static void run_job(struct store *s, struct group *g, struct store_job *job)
 {
-	struct store_tx tx = {.view = {s->writer}, .clock = s->clock, .keep = &g->keep};
+	struct store_tx tx = {
+		.view = {s->writer, s->spill},
+                  .clock = s->clock, .keep = &g->keep
+        };
 
 	if (db_savepoint(s->writer, &job->err) < 0) {
 		job->rc = -1;
@@ -134,6 +138,8 @@ static void run_job(struct store *s, struct group *g, struct store_job *job)
 		job->events = tx.first;
 	else
 		db_savepoint_rollback(s->writer);
+	if (job->rc == 0)
+		job->dropped = tx.dropped;
 }
 
 static void run_group(struct store *s, struct group *g)
@@ -146,13 +152,17 @@ static void run_group(struct store *s, struct group *g)
 	}
 	for (size_t i = 0; i < g->count; i++)
 		run_job(s, g, g->jobs[i]);
-	if (db_commit(s->writer, &err) < 0)
+	if (db_commit(s->writer, &err) < 0) {
 		fail_group(g, &err);
+		return;
+	}
+	for (size_t i = 0; i < g->count; i++)
+		store_spill_remove(s, g->jobs[i]->dropped);
 }
 
 static void run_read(struct store *s, struct store_job *job)
 {
-	struct store_view view = {s->reader};
+	struct store_view view = {s->reader, s->spill};
 
 	if (db_snapshot(s->reader, &job->err) < 0) {
 		job->rc = -1;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "agent/serve/asked.h"
+#include "agent/serve/leases.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/round.h"
@@ -22,96 +24,18 @@ struct asking {
 	int64_t offset_ms; /* of a parked one */
 };
 
-/* Each string of the arguments is cut to what is shown; what was cut is said. */
-static void put_arguments(struct json_out *j, const struct live_call *c)
+static void put_call(struct json_out *j, const struct asking *t, const struct live_call *c)
 {
-	struct arena a = {.blocks = NULL};
-	const struct json *doc;
-	bool cut = false;
+	const struct asked one = {.bot = t->bot,
+		.turn = t->info,
+		.call_id = c->call_id,
+		.name = c->name,
+		.arguments = c->arguments,
+		.node = c->node,
+		.verdicts = &c->verdicts,
+		.judged = &c->judged};
 
-	if (json_parse(&a, c->arguments, &doc, NULL) < 0 || doc->type != JSON_OBJECT) {
-		json_put_bool(j, "arguments_omitted", true);
-		arena_release(&a);
-		return;
-	}
-	json_open_key(j, "arguments", '{');
-	json_for_each (m, doc) {
-		struct json shown = *m;
-
-		if (m->type == JSON_STRING)
-			shown.text = str_cut(m->text, ARGUMENTS_SHOWN_BYTES);
-		cut = cut || shown.text.len < m->text.len;
-		json_put_member(j, m->key, &shown);
-	}
-	json_close(j, '}');
-	json_put_bool(j, "arguments_cut", cut);
-	arena_release(&a);
-}
-
-static void put_escalation(struct json_out *j, const struct live_call *c)
-{
-	if (c->judged.reach != TOOL_LEAVES) {
-		json_put_null(j, "escalation");
-		return;
-	}
-	json_open_key(j, "escalation", '{');
-	json_put_cstr(j, "kind", c->judged.why);
-	json_put_str(j, "justification", c->judged.justification);
-	json_open_key(j, "paths", '[');
-	for (size_t i = 0; i < c->judged.path_count; i++)
-		json_put_str(j, NULL, c->judged.paths[i]);
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-static void put_gates(struct json_out *j, const struct verdicts *v)
-{
-	static const char *const decisions[] = {
-		[VERDICT_OPEN] = NULL, [VERDICT_ALLOWED] = "allow", [VERDICT_DENIED] = "deny"};
-
-	json_open_key(j, "gates", '[');
-	for (size_t i = 0; i < v->count; i++) {
-		json_open(j, '{');
-		json_put_str(j, "tag", v->slots[i].gate.tag);
-		json_put_cstr(j, "decision", decisions[v->slots[i].state]);
-		if (v->slots[i].gate.expire_ms > 0)
-			json_put_i64(j, "expires_ms", v->announced_ms + v->slots[i].gate.expire_ms);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void put_approval(struct json_out *j, const struct asking *t, const struct live_call *c)
-{
-	json_open(j, '{');
-	json_put_str(j, "bot", t->bot->name);
-	json_put_i64(j, "bot_id", t->bot->id);
-	json_put_i64(j, "turn", t->info->id);
-	json_put_str(j, "call_id", c->call_id);
-	json_put_i64(j, "request", c->verdicts.request);
-	json_put_i64(j, "announced_ms", c->verdicts.announced_ms);
-	json_put_str(j, "name", c->name);
-	json_put_i64(j, "node", c->node);
-	put_arguments(j, c);
-	put_gates(j, &c->verdicts);
-	json_put_str(
-		j, "workspace", t->info->workspace.p ? t->info->workspace : t->bot->set.workspace);
-	json_put_cstr(j, "sandbox", sandbox_mode_names[t->bot->set.sandbox]);
-	put_escalation(j, c);
-	json_put_str(j, "from", t->info->from_bot);
-	json_put_raw(j, "origin", t->info->origin);
-	json_close(j, '}');
-}
-
-static bool has_open_tag(const struct live_call *c, struct str tag)
-{
-	for (size_t i = 0; i < c->verdicts.count; i++) {
-		const struct verdict_slot *s = &c->verdicts.slots[i];
-
-		if (s->state == VERDICT_OPEN && (!tag.p || str_eq(s->gate.tag, tag)))
-			return true;
-	}
-	return false;
+	asked_put(j, &one);
 }
 
 struct candidate {
@@ -126,6 +50,7 @@ struct listing {
 	size_t parked_count;
 	struct str cut; /* parked turns from this name on were not read; absent: all were */
 	int limit;
+	char lease[LEASE_NAME_BYTES + 1]; /* whose first page it is; "": nobody's */
 };
 
 static bool in_range(const struct approvals_args *args, struct str name)
@@ -152,7 +77,7 @@ static void find_parked(struct request *r, struct listing *l)
 	l->parked_count = 0;
 	l->cut = (struct str){NULL, 0};
 	while ((p = table_next(all, &at))) {
-		if (p->kind != PARK_VERDICT || !in_range(r->args, str_from(p->name)))
+		if (!parked_is_asked(p) || !in_range(r->args, str_from(p->name)))
 			continue;
 		l->parked[l->parked_count++] = (struct candidate){.bot = p->bot,
 			.turn = p->turn,
@@ -215,7 +140,7 @@ static bool has_changed(const struct request *r, const struct listing *l)
 		const struct candidate *c;
 		struct str name = str_from(p->name);
 
-		if (p->kind != PARK_VERDICT || !in_range(r->args, name) ||
+		if (!parked_is_asked(p) || !in_range(r->args, name) ||
 			(l->cut.p && strcmp(name.p, l->cut.p) >= 0))
 			continue;
 		c = find_candidate(l, name);
@@ -275,9 +200,9 @@ static size_t put_live(
 	size_t put = 0;
 
 	for (size_t k = 0; k < t->call_count && r->reply.len <= APPROVALS_MAX_BYTES; k++) {
-		if (!live_call_pending(t, k) || !has_open_tag(&t->calls[k], tag))
+		if (!live_call_pending(t, k) || !asked_is_open(&t->calls[k].verdicts, tag))
 			continue;
-		put_approval(j, a, &t->calls[k]);
+		put_call(j, a, &t->calls[k]);
 		put++;
 	}
 	return put;
@@ -301,13 +226,37 @@ static size_t put_parked(
 		struct live_call c = {.node = 0};
 
 		if (round_call(&r->arena, &a->round->calls[k], a->offset_ms, &c, NULL) == 0 &&
-			is_open(&c, now_ms) && has_open_tag(&c, tag)) {
-			put_approval(j, a, &c);
+			is_open(&c, now_ms) && asked_is_open(&c.verdicts, tag)) {
+			put_call(j, a, &c);
 			put++;
 		}
 		verdicts_release(&c.verdicts);
 	}
 	return put;
+}
+
+/* What comes from now on is sent to the holder; what there was is in the pages. */
+static bool begin_serving(struct request *r, const struct listing *l, struct json_out *j)
+{
+	struct error err = ERROR_INIT;
+	struct lease *lease;
+
+	if (!l->lease[0])
+		return true;
+	if (lease_use(r->d, str_from(l->lease), &lease, &err) < 0) {
+		request_fail(r, &err);
+		return false;
+	}
+	lease->serving = true;
+	json_put_cstr(j, "lease", lease->name);
+	json_put_i64(j, "lease_ms", lease->ms);
+	return true;
+}
+
+static size_t put_asking(
+	struct request *r, struct json_out *j, const struct asking *a, struct str tag)
+{
+	return a->live ? put_live(r, j, a, tag) : put_parked(r, j, a, tag);
 }
 
 /* Calls run in order, so the first of a turn are those to answer: what a page has no room for shows
@@ -322,7 +271,9 @@ static void put_page(struct request *r, const struct listing *l)
 	bool more = false;
 
 	json_open_key(&j, "result", '{');
-	json_open_key(&j, "approvals", '[');
+	if (!begin_serving(r, l, &j))
+		return;
+	json_open_key(&j, l->lease[0] ? "pending" : "approvals", '[');
 	for (size_t i = 0; i < count; i++) {
 		const struct asking *a = &list[i];
 
@@ -330,11 +281,12 @@ static void put_page(struct request *r, const struct listing *l)
 		       (l->cut.p && strcmp(a->bot->name.p, l->cut.p) >= 0);
 		if (more)
 			break;
-		put += a->live ? put_live(r, &j, a, args->tag) : put_parked(r, &j, a, args->tag);
+		put += put_asking(r, &j, a, args->tag);
 		last = a->bot->name;
 	}
 	json_close(&j, ']');
-	json_put_str(&j, "next_after", more || l->cut.p ? last : (struct str){NULL, 0});
+	json_put_str(&j, l->lease[0] ? "next" : "next_after",
+		more || l->cut.p ? last : (struct str){NULL, 0});
 	json_close(&j, '}');
 	request_end(r, &j);
 }
@@ -349,6 +301,16 @@ static void listing_read(struct request *r)
 	}
 	find_parked(r, l);
 	op_read(r, run_listing, listing_read);
+}
+
+static void start_listing(struct request *r, struct listing *l)
+{
+	r->work = l;
+	find_parked(r, l);
+	if (l->parked_count > 0)
+		op_read(r, run_listing, listing_read);
+	else
+		put_page(r, l);
 }
 
 void op_approvals(struct request *r, const void *raw)
@@ -366,11 +328,27 @@ void op_approvals(struct request *r, const void *raw)
 		(void)error_set(&err, &REQUEST_INVALID, "approvals.limit: 1 to %d", PAGE_MAX);
 		request_fail(r, &err);
 	} else {
-		r->work = l;
-		find_parked(r, l);
-		if (l->parked_count > 0)
-			op_read(r, run_listing, listing_read);
-		else
-			put_page(r, l);
+		start_listing(r, l);
 	}
+}
+
+void op_serve_approvals(struct request *r, const void *raw)
+{
+	const struct serve_args *args = raw;
+	struct approvals_args *page = arena_alloc(&r->arena, sizeof(*page));
+	struct listing *l = arena_alloc(&r->arena, sizeof(*l));
+	struct error err = ERROR_INIT;
+	struct lease *lease;
+
+	if (bot_check_name(args->tag, "tag", &err) < 0 ||
+		lease_take(r->session, LEASE_APPROVALS, args->tag, args->lease_ms, &lease, &err) <
+			0) {
+		request_fail(r, &err);
+		return;
+	}
+	memcpy(l->lease, lease->name, sizeof(l->lease));
+	l->limit = PAGE_DEFAULT;
+	page->tag = args->tag;
+	r->args = page;
+	start_listing(r, l);
 }

@@ -10,9 +10,11 @@
 struct fetch {
 	int64_t bot, turn, node; /* node > 0: a result of the conversation */
 	struct arena arena;
-	struct str call_id, stream, bytes;
+	struct str call_id, stream;
+	int64_t line;
+	struct tool_text text;
 	void *run;
-	void (*done)(void *run, struct str bytes, const struct error *err);
+	void (*done)(void *run, const struct tool_text *text, const struct error *err);
 	struct error error;
 };
 
@@ -57,6 +59,17 @@ static int parse(struct fetch *f, struct str reference, struct error *err)
 	return 0;
 }
 
+static int fetch_lines(struct store_view *v, struct fetch *f, struct error *err)
+{
+	const struct store_artifact_ref ref = {f->bot, f->turn, f->call_id, f->stream};
+	struct store_lines lines;
+
+	if (store_artifact_lines(v, &ref, f->line, &f->arena, &lines, err) < 0)
+		return -1;
+	f->text = (struct tool_text){lines.bytes, lines.before, lines.total};
+	return 0;
+}
+
 static int run_fetch(struct store_view *v, void *arg, struct error *err)
 {
 	struct fetch *f = arg;
@@ -66,14 +79,13 @@ static int run_fetch(struct store_view *v, void *arg, struct error *err)
 	if (f->error.kind)
 		return 0;
 	if (f->node == 0)
-		return store_artifact_get(
-			v, f->bot, f->turn, f->call_id, f->stream, &f->arena, &f->bytes, err);
+		return fetch_lines(v, f, err);
 	if (store_items(v, f->bot, &f->node, 1, &f->arena, &nodes, err) < 0 ||
 		item_read(&f->arena, nodes[0].item, &item, err) < 0)
 		return -1;
 	if (item.role != ITEM_RESULT)
 		return no_artifact(err);
-	f->bytes = item.text.p ? item.text : STR("");
+	f->text = (struct tool_text){.bytes = item.text.p ? item.text : STR("")};
 	return 0;
 }
 
@@ -85,18 +97,19 @@ static void fetched(void *arg, int rc, const struct error *err)
 		rc = -1;
 		err = &f->error;
 	}
-	f->done(f->run, rc < 0 ? (struct str){NULL, 0} : f->bytes, rc < 0 ? err : NULL);
+	f->done(f->run, rc < 0 ? NULL : &f->text, rc < 0 ? err : NULL);
 	arena_release(&f->arena);
 	free(f);
 }
 
-void artifact_fetch(void *arg, int64_t bot, struct str reference, void *run,
-	void (*done)(void *run, struct str bytes, const struct error *err))
+void artifact_fetch(void *arg, int64_t bot, struct str reference, int64_t line, void *run,
+	void (*done)(void *run, const struct tool_text *text, const struct error *err))
 {
 	struct daemon *d = arg;
 	struct fetch *f = xcalloc(1, sizeof(*f));
 
 	f->bot = bot;
+	f->line = line;
 	f->run = run;
 	f->done = done;
 	(void)parse(f, reference, &f->error); /* answered like any other failure, later */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/core/item.h"
+#include "agent/io/spill.h"
 #include "agent/io/store_processes.h"
 #include "agent/serve/daemon.h"
 #include "log/log.h"
@@ -15,8 +16,19 @@ enum {
 	BACKOFF_MAX_MS = 1000,
 };
 
+/* What a worker has while it sees that spilled output is on disk. */
+struct settling {
+	struct background *b; /* NULL: it was let go meanwhile */
+	struct spill *spill;
+	struct error err;
+	int rc;
+};
+
 struct background {
 	struct daemon *d;
+	struct tool_spill into; /* the tool's way to `spill` */
+	struct spill *spill;    /* NULL while a worker has it */
+	struct settling *settling;
 	struct list in_daemon;
 	struct arena arena;
 	struct bot bot;
@@ -73,6 +85,9 @@ void background_free(struct background *b)
 {
 	if (!b)
 		return;
+	if (b->settling)
+		b->settling->b = NULL;
+	spill_free(b->spill);
 	if (b->run)
 		b->tool->free(mem_take(&b->run));
 	schedule_process_forget(b->d, &b->claim);
@@ -106,11 +121,27 @@ static int run_result(struct store_tx *tx, void *arg, struct error *err)
 	return store_process_finish(tx, &b->row, b->artifacts, b->artifact_count, err);
 }
 
-static void let_go(struct background *b)
+/* Whether a stream's file is its artifact. */
+static bool is_spilled(const struct background *b, size_t stream)
+{
+	for (size_t i = 0; i < b->artifact_count; i++) {
+		if (b->artifacts[i].spilled &&
+			str_is(b->artifacts[i].stream, spill_streams[stream]))
+			return true;
+	}
+	return false;
+}
+
+/* `recorded`: rows say what there is. Files that no row knows go. */
+static void let_go(struct background *b, bool recorded)
 {
 	struct daemon *d = b->d;
 	int64_t id = b->row.id;
 
+	for (size_t i = 0; b->spill && i < SPILL_STREAMS; i++) {
+		if (!recorded || !is_spilled(b, i))
+			spill_discard(b->spill, i);
+	}
 	log_event(LOG_INFO, "process.done", LOG_I64("bot", b->row.bot), LOG_I64("process", id));
 	background_free(b);
 	d->background_count--;
@@ -128,7 +159,7 @@ static void result_done(void *arg, int rc, const struct error *err)
 		if (rc < 0)
 			log_event(LOG_ERROR, "process.store_failed", LOG_I64("process", b->row.id),
 				LOG_ERR(err));
-		let_go(b);
+		let_go(b, rc == 0);
 		return;
 	}
 	log_event(LOG_WARN, "process.store_refused", LOG_I64("process", b->row.id), LOG_ERR(err));
@@ -160,18 +191,81 @@ static void fail(struct background *b, const struct error *err)
 	submit_result(b);
 }
 
+/* On a worker: a row must not be older than the file it speaks of. */
+static void sync_spill(void *arg)
+{
+	struct settling *s = arg;
+
+	s->rc = spill_sync(s->spill, &s->err);
+}
+
+static void spill_synced(void *arg)
+{
+	struct settling *s = arg;
+
+	if (s->rc < 0)
+		log_event(LOG_WARN, "process.spill_not_synced", LOG_ERR(&s->err));
+	if (s->b) {
+		s->b->spill = mem_take(&s->spill);
+		s->b->settling = NULL;
+		if (!s->b->abandoned)
+			submit_result(s->b);
+	}
+	spill_free(s->spill);
+	free(s);
+}
+
+static void settle(struct background *b)
+{
+	b->settling = xcalloc(1, sizeof(*b->settling));
+	b->settling->b = b;
+	b->settling->spill = mem_take(&b->spill);
+	loop_work(b->d->loop, sync_spill, spill_synced, b->settling);
+}
+
+static struct spill_place place_of(const struct background *b)
+{
+	return (struct spill_place){.root = store_spill(b->d->store),
+		.bot = b->row.bot,
+		.turn = b->row.turn,
+		.process = b->row.id,
+		.call_id = b->row.call_id};
+}
+
+static void keep_artifact(struct background *b, const struct tool_artifact *a)
+{
+	struct store_artifact *to = &b->artifacts[b->artifact_count++];
+	const struct spill_place place = place_of(b);
+
+	*to = (struct store_artifact){.stream = keep(b, a->stream), .spilled = a->spilled};
+	if (!a->spilled)
+		to->bytes = keep(b, a->bytes);
+	for (size_t i = 0; a->spilled && i < SPILL_STREAMS; i++) {
+		if (str_is(a->stream, spill_streams[i]))
+			to->name = str_from(spill_name(&b->arena, &place, i));
+	}
+}
+
+static int put(struct tool_spill *k, size_t stream, struct str bytes, struct error *err)
+{
+	struct background *b = container_of(k, struct background, into);
+
+	return spill_put(b->spill, stream, bytes, err);
+}
+
 static void finished(void *arg, const struct tool_result *r)
 {
 	struct background *b = arg;
 
 	b->row.result = keep(b, r->output);
 	for (size_t i = 0; i < r->artifact_count; i++)
-		b->artifacts[b->artifact_count++] = (struct store_artifact){
-			.stream = keep(b, r->artifacts[i].stream),
-			.bytes = keep(b, r->artifacts[i].bytes)};
+		keep_artifact(b, &r->artifacts[i]);
 	b->tool->free(mem_take(&b->run));
 	release_slot(b);
-	submit_result(b);
+	if (is_spilled(b, 0) || is_spilled(b, 1))
+		settle(b);
+	else
+		submit_result(b);
 }
 
 /*
@@ -196,6 +290,11 @@ void background_start(struct background *b, bool stopped)
 {
 	struct error err = ERROR_INIT;
 
+	const struct spill_place place = place_of(b);
+
+	b->spill = spill_new(&place);
+	b->into.put = put;
+	b->context.spill = &b->into;
 	list_add_tail(&b->d->backgrounds, &b->in_daemon);
 	b->d->background_count++;
 	b->timer = loop_timer_new(b->d->loop, submit_result, b);

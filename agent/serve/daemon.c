@@ -290,6 +290,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	d.loop = loop_new();
 	d.live = table_new();
 	list_init(&d.sessions);
+	list_init(&d.leases);
 	list_init(&d.backgrounds);
 	publisher_init(&d.pub);
 	models_init(&d.models);

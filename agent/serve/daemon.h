@@ -56,7 +56,7 @@ struct daemon {
 	struct secret_set *secrets;
 	struct tool_host host;
 	struct guard_id never[4];
-	char *writer, *supervisor, *program;
+	char *writer, *supervisor, *program, *itself;
 	char **command_env;
 	struct listen *listen;
 	struct loop_listener *listener;
@@ -66,6 +66,8 @@ struct daemon {
 	struct schedule sched;
 	struct waiters waiters;
 	struct parks parks;
+	struct list leases; /* struct lease */
+	size_t lease_count;
 	struct pause pause;
 	struct list backgrounds; /* struct background */
 	size_t background_count;

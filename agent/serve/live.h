@@ -17,6 +17,7 @@
 #include "agent/io/store_context.h"
 #include "agent/io/store_park.h"
 #include "agent/io/store_steer.h"
+#include "agent/serve/asked.h"
 #include "agent/serve/schedule.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
@@ -130,6 +131,10 @@ void live_announced(const struct live_turn *t, struct live_call *c, int64_t requ
 /* The time its gates go by: when it was announced and what passed since, wherever the clock of the
  * day was set to meanwhile. */
 int64_t live_gate_now(const struct live_turn *t, const struct live_call *c);
+/* As it is shown to whoever may answer. */
+struct asked live_asked(const struct live_turn *t, const struct live_call *c);
+/* They were announced: whoever serves their tags is told. Indices of calls. */
+void live_push(struct live_turn *t, const size_t *calls, size_t count);
 /* Whether this call waits for a verdict now. */
 bool live_call_pending(const struct live_turn *t, size_t at);
 /* The daemon ends without it: what runs is ended, nothing more is recorded. live_free when no job

@@ -78,6 +78,7 @@ static void require_verdicts(
 	if (!is_judged(t, j))
 		return;
 	verdicts_init(&c->verdicts, &t->bot, c->name);
+	round_subject(c->name, c->arguments, &c->verdicts);
 	c->required = c->verdicts.count > 0;
 	if (c->verdicts.count == 0 && j->reach == TOOL_LEAVES)
 		(void)error_set(&c->refusal, &TOOL_NO_GATE,
@@ -156,7 +157,9 @@ void live_decide(struct live_turn *t)
 			live_step(t, EV_DENIED);
 			return;
 		}
-		if (verdicts_outcome(&c->verdicts) == VERDICT_OPEN) {
+		if (verdicts_lapsed(&c->verdicts)) {
+			c->verdicts.request = 0; /* asked for anew */
+		} else if (verdicts_outcome(&c->verdicts) == VERDICT_OPEN) {
 			t->hold_until_mono_ms = clock_mono_ms(t->d->clock) +
 						t->bot.set.limits.approval_hold_ms;
 			live_step(t, EV_HELD);
@@ -208,7 +211,31 @@ static void announced(struct live_turn *t)
 {
 	for (size_t i = 0; i < t->announce_count; i++)
 		live_announced(t, &t->calls[t->announced_calls[i]], t->announce_requests[i]);
+	live_push(t, t->announced_calls, t->announce_count);
 	t->announce_count = 0;
+}
+
+struct asked live_asked(const struct live_turn *t, const struct live_call *c)
+{
+	return (struct asked){.bot = &t->bot,
+		.turn = &t->info,
+		.call_id = c->call_id,
+		.name = c->name,
+		.arguments = c->arguments,
+		.node = c->node,
+		.verdicts = &c->verdicts,
+		.judged = &c->judged};
+}
+
+void live_push(struct live_turn *t, const size_t *calls, size_t count)
+{
+	struct asked list[CALLS_MAX];
+
+	must(count <= CALLS_MAX);
+	for (size_t i = 0; i < count; i++)
+		list[i] = live_asked(t, &t->calls[calls[i]]);
+	if (count > 0)
+		asked_push(t->d, list, count);
 }
 
 void live_commit_announce(struct live_turn *t)
@@ -218,14 +245,16 @@ void live_commit_announce(struct live_turn *t)
 	live_commit(t, run_announce, announced);
 }
 
-/* After a denial or a failure the rest of the round is asked for anew (spec 6.2). */
+/* After a denial or a failure the rest of the round is asked for anew (spec 6.2); and after any
+ * call what was allowed until one finishes. */
 static void announce_later_calls(struct live_turn *t)
 {
 	start_announce(t);
-	if (!t->last_failed)
-		return;
 	for (size_t i = t->at + 1; i < t->call_count; i++) {
-		if (t->calls[i].verdicts.count > 0 && !t->calls[i].refusal.kind)
+		const struct live_call *c = &t->calls[i];
+
+		if (c->verdicts.count > 0 && !c->refusal.kind &&
+			(t->last_failed || verdicts_may_lapse(&c->verdicts)))
 			add_announce(t, i);
 	}
 }
@@ -276,14 +305,16 @@ int live_answer(
 			continue;
 		if (t->stop || c->started || c->refusal.kind)
 			break;
-		if (verdicts_answer(&c->verdicts, a, live_gate_now(t, c), err) < 0)
+		if (round_path_fits(c->name, a, err) < 0 ||
+			verdicts_answer(&c->verdicts, a, live_gate_now(t, c), err) < 0)
 			return -1;
 		if (i != t->at || t->state != TURN_GATED)
 			return 0;
 		loop_timer_stop(t->timer);
 		if (verdicts_outcome(&c->verdicts) == VERDICT_DENIED)
 			live_step(t, EV_DENIED);
-		else if (verdicts_outcome(&c->verdicts) == VERDICT_ALLOWED)
+		else if (verdicts_outcome(&c->verdicts) == VERDICT_ALLOWED ||
+			 verdicts_lapsed(&c->verdicts))
 			live_step(t, EV_ALLOWED);
 		else
 			live_wait_verdicts(t);
@@ -376,6 +407,18 @@ void live_set_error(struct live_turn *t, const struct error *err)
 	live_set_result(t, tool_error_output(&t->d->host, &t->round, err), true);
 }
 
+/* The files that verdicts on it named. */
+static struct str_list allowed_paths(struct live_turn *t, const struct live_call *c)
+{
+	struct str_list l = {arena_alloc(&t->round, BOT_GATES_MAX * sizeof(struct str)), 0};
+
+	for (size_t i = 0; i < c->verdicts.count; i++) {
+		if (c->verdicts.slots[i].path)
+			l.items[l.count++] = str_from(c->verdicts.slots[i].path);
+	}
+	return l;
+}
+
 static void process_granted(struct live_turn *t)
 {
 	struct live_call *c = &t->calls[t->at];
@@ -386,6 +429,7 @@ static void process_granted(struct live_turn *t)
 	t->process_held = c->tool->confined;
 	live_context(t, c, context);
 	context->judged = &c->judged; /* a path that leads elsewhere by now is refused */
+	context->allowed = allowed_paths(t, c);
 	if (c->tool->start(context, &t->round, c->args, &order, &t->run, &err) == 0)
 		return;
 	release_process(t);
@@ -470,8 +514,22 @@ static int run_result(struct store_tx *tx, void *arg, struct error *err)
 	return run_announce(tx, arg, err);
 }
 
+/* What the counts are by now, for the next that is shown them. */
+static void count_verdict(struct live_turn *t, const struct live_call *c)
+{
+	if (t->result.denied) {
+		t->bot.denials_in_row++;
+		t->info.denials++;
+	} else if (c->started && c->verdicts.count > 0) {
+		t->bot.denials_in_row = 0;
+	}
+}
+
 static void recorded(struct live_turn *t)
 {
+	count_verdict(t, &t->calls[t->at]);
+	for (size_t i = t->at + 1; i < t->call_count; i++)
+		verdicts_prior_done(&t->calls[i].verdicts);
 	announced(t);
 	t->at++;
 	if (t->background)

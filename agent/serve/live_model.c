@@ -218,13 +218,18 @@ static int run_last(struct store_tx *tx, void *arg, struct error *err)
 
 static void appended(struct live_turn *t)
 {
+	size_t announced[CALLS_MAX], count = 0;
+
 	for (size_t i = 0; i < t->call_count; i++) {
 		struct live_call *c = &t->calls[i];
 
 		c->node = t->nodes[c->item];
-		if (c->verdicts.count > 0)
-			live_announced(t, c, 1);
+		if (c->verdicts.count == 0)
+			continue;
+		live_announced(t, c, 1);
+		announced[count++] = i;
 	}
+	live_push(t, announced, count);
 }
 
 void live_commit_append(struct live_turn *t, bool last)

@@ -97,6 +97,7 @@ void live_park_paced(struct live_turn *t, int64_t until_mono_ms)
 static void keep_decided(struct live_turn *t)
 {
 	struct store_partial *list = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*list));
+	struct str *after = arena_alloc(&t->round, (t->call_count + 1) * sizeof(*after));
 
 	for (size_t i = t->at; i < t->call_count; i++) {
 		const struct live_call *c = &t->calls[i];
@@ -107,7 +108,10 @@ static void keep_decided(struct live_turn *t)
 			list[t->park.partial_count++] = (struct store_partial){
 				.call_id = c->call_id, .verdicts = rows, .count = count};
 		t->park.requests += live_call_pending(t, i);
+		if (c->verdicts.prior_done)
+			after[t->park.prior_done.count++] = c->call_id;
 	}
+	t->park.prior_done.items = after;
 	t->park.partials = list;
 }
 
@@ -140,7 +144,8 @@ void live_park_handles(struct live_turn *t, const struct tool_wait *w)
 
 /* A call of the round. What nobody was asked for is planned anew; what was keeps its verdicts and
  * what they were asked for, and is judged against that when it runs. */
-static void rebuild_call(struct live_turn *t, const struct store_open_call *row)
+static void rebuild_call(
+	struct live_turn *t, const struct store_round *r, const struct store_open_call *row)
 {
 	struct live_call *c = &t->calls[t->call_count];
 	struct error err = ERROR_INIT;
@@ -158,6 +163,7 @@ static void rebuild_call(struct live_turn *t, const struct store_open_call *row)
 	} else {
 		live_plan_call(t, c);
 	}
+	c->verdicts.prior_done = c->required && round_is_after(&r->park, c->call_id);
 	t->call_count++;
 }
 
@@ -165,7 +171,7 @@ static void rebuild(struct live_turn *t, const struct store_round *r)
 {
 	t->calls = arena_alloc(&t->round, (r->call_count + 1) * sizeof(*t->calls));
 	for (size_t i = 0; i < r->call_count; i++)
-		rebuild_call(t, &r->calls[i]);
+		rebuild_call(t, r, &r->calls[i]);
 }
 
 void live_resume(

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "agent/serve/approvals.h"
+#include "agent/serve/leases.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/round.h"
@@ -15,8 +16,9 @@ static const struct error_kind INVALID_BY = {"invalid_by", ERROR_CLASS_USAGE};
  * answer
  */
 struct answer_args {
-	struct str bot, call_id, tag, decision, reason, by;
+	struct str bot, call_id, tag, decision, reason, by, lease, path;
 	int64_t turn, request;
+	bool until_prior;
 };
 static const struct json_field answer_fields[] = {
 	JSON_STR(struct answer_args, bot, .required = true),
@@ -27,6 +29,9 @@ static const struct json_field answer_fields[] = {
 	JSON_STR(struct answer_args, tag),
 	JSON_STR(struct answer_args, reason),
 	JSON_STR(struct answer_args, by),
+	JSON_STR(struct answer_args, lease),
+	JSON_STR(struct answer_args, path, .cstr = true, .min = 1, .max = GUARD_PATH_MAX_BYTES),
+	JSON_BOOL(struct answer_args, until_prior),
 };
 
 static int read_answer(
@@ -47,11 +52,35 @@ static int read_answer(
 		return error_set(err, &INVALID_BY, "by: 1 to %d bytes", BY_MAX_BYTES);
 	if (args->by.p && memchr(args->by.p, '\0', args->by.len))
 		return error_set(err, &INVALID_BY, "by: holds a NUL");
+	if (!allow && (args->path.p || args->until_prior))
+		return error_set(err, &INVALID_DECISION, "%s: goes with allow only",
+			args->path.p ? "path" : "until_prior");
+	if (args->path.p && args->path.p[0] != '/')
+		return error_set(err, &REQUEST_INVALID, "answer.path: must be absolute");
 	*ret = (struct verdict_answer){.tag = args->tag,
 		.request = args->request,
 		.allow = allow,
 		.by = args->by,
-		.reason = args->reason};
+		.reason = args->reason,
+		.path = args->path,
+		.until_prior = args->until_prior};
+	return 0;
+}
+
+/* An answer under a lease is one for the lease's tag, and keeps it. */
+static int use_lease(struct request *r, struct verdict_answer *answer, struct error *err)
+{
+	const struct answer_args *args = r->args;
+	struct lease *l;
+
+	if (!args->lease.p)
+		return 0;
+	if (lease_use(r->d, args->lease, &l, err) < 0)
+		return -1;
+	if (l->kind != LEASE_APPROVALS || (args->tag.p && !str_is(args->tag, l->tag)))
+		return error_set(err, &REQUEST_INVALID, "answer.lease: is one of %s '%s'",
+			l->kind == LEASE_APPROVALS ? "tag" : "the tools of", l->tag);
+	answer->tag = str_from(arena_strndup(&r->arena, l->tag, strlen(l->tag)));
 	return 0;
 }
 
@@ -117,6 +146,17 @@ static const struct store_open_call *find_call(
 	return NULL;
 }
 
+static void set_subject(const struct store_open_call *c, struct verdicts *v)
+{
+	_cleanup_(arena) struct arena scratch = {.blocks = NULL};
+	struct live_call whole = {.node = 0};
+
+	if (round_call(&scratch, c, 0, &whole, NULL) == 0) {
+		memcpy(v->subject, whole.verdicts.subject, sizeof(v->subject));
+		verdicts_release(&whole.verdicts);
+	}
+}
+
 /* What was decided on the call, with this answer. */
 static int decide(struct store_tx *tx, struct parked_answer *w, const struct store_round *round,
 	const struct store_open_call *c, struct error *err)
@@ -127,10 +167,15 @@ static int decide(struct store_tx *tx, struct parked_answer *w, const struct sto
 	int rc;
 
 	round_verdicts(c, &v);
-	rc = verdicts_answer(&v, &w->answer, w->now_ms, err);
+	v.prior_done = round_is_after(&round->park, c->call_id);
+	set_subject(c, &v);
+	rc = round_path_fits(c->name, &w->answer, err);
+	if (rc == 0)
+		rc = verdicts_answer(&v, &w->answer, w->now_ms, err);
 	if (rc == 0) {
 		now.count = round_decided(&v, rows);
-		w->whole = verdicts_outcome(&v) != VERDICT_OPEN;
+		/* one that has lapsed is asked for anew by the turn, once it goes on */
+		w->whole = verdicts_outcome(&v) != VERDICT_OPEN || verdicts_lapsed(&v);
 		w->resumes = w->whole && str_eq(c->call_id, round->park.call_id);
 		rc = store_call_verdicts(tx, &round->park, &now, w->whole, err);
 	}
@@ -200,7 +245,7 @@ static void answer_now(struct request *r, const struct verdict_answer *answer)
 
 	if (t && t->info.id == args->turn && t->state == TURN_PARKING && t->call_count > 0)
 		answer_by_store(r, answer, t->bot.id, live_gate_now(t, &t->calls[t->at]));
-	else if (p && p->turn == args->turn && p->kind == PARK_VERDICT)
+	else if (p && p->turn == args->turn && parked_is_asked(p))
 		answer_by_store(r, answer, p->bot, parked_now(p));
 	else if (!t || t->info.id != args->turn)
 		op_read(r, run_missing, never);
@@ -215,7 +260,7 @@ static void op_answer(struct request *r, const void *raw)
 	struct verdict_answer answer;
 	struct error err = ERROR_INIT;
 
-	if (read_answer(raw, &answer, &err) < 0)
+	if (read_answer(raw, &answer, &err) < 0 || use_lease(r, &answer, &err) < 0)
 		request_fail(r, &err);
 	else
 		answer_now(r, &answer);
@@ -231,10 +276,49 @@ static const struct json_field approvals_fields[] = {
 	JSON_I64(struct approvals_args, limit, .min = INT64_MIN),
 };
 
+/*
+ * serve_approvals and renew
+ */
+static const struct json_field serve_fields[] = {
+	JSON_STR(struct serve_args, tag, .required = true),
+	JSON_I64(struct serve_args, lease_ms, .required = true, .min = LEASE_MIN_MS,
+		.max = LEASE_MAX_MS),
+};
+
+struct renew_args {
+	struct str lease;
+};
+static const struct json_field renew_fields[] = {
+	JSON_STR(struct renew_args, lease, .required = true),
+};
+
+static void op_renew(struct request *r, const void *raw)
+{
+	const struct renew_args *args = raw;
+	struct error err = ERROR_INIT;
+	struct json_out j;
+	struct lease *l;
+
+	if (lease_use(r->d, args->lease, &l, &err) < 0) {
+		request_fail(r, &err);
+		return;
+	}
+	j = request_begin(r);
+	json_open_key(&j, "result", '{');
+	json_put_cstr(&j, "tag", l->tag);
+	json_put_i64(&j, "lease_ms", l->ms);
+	json_close(&j, '}');
+	request_end(r, &j);
+}
+
 const struct request_row approval_requests[] = {
 	{"answer",                  answer_fields, ARRAY_LEN(answer_fields), sizeof(struct answer_args), op_answer,
          REQUEST_OWNER, false},
 	{"approvals", approvals_fields, ARRAY_LEN(approvals_fields), sizeof(struct approvals_args),
          op_approvals, REQUEST_READS, false},
-	{.op = NULL               },
+	{"serve_approvals",                serve_fields, ARRAY_LEN(serve_fields), sizeof(struct serve_args),
+         op_serve_approvals, REQUEST_OWNER, false},
+	{"renew",		    renew_fields, ARRAY_LEN(renew_fields), sizeof(struct renew_args), op_renew,
+         REQUEST_OWNER, false},
+	{.op = NULL              },
 };

@@ -93,6 +93,8 @@ static void put_page(
 	json_put_i64(j, "next_offset", next);
 	json_put_i64(j, "total_bytes", p->total);
 	json_put_bool(j, "done", next >= p->total);
+	if (p->running)
+		json_put_bool(j, "running", true);
 	json_close(j, '}');
 }
 

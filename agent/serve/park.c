@@ -119,6 +119,7 @@ static void entry_free(struct parked *p)
 	for (size_t i = 0; i < p->watch_count; i++)
 		handle_unwatch(p->d, &p->watches[i]);
 	free(p->watches);
+	free(p->host);
 	loop_timer_free(p->timer);
 	list_remove(&p->in_queue);
 	free(p);
@@ -146,10 +147,26 @@ int64_t parked_now(const struct parked *p)
 	return clock_mono_ms(p->d->clock) + p->offset_ms;
 }
 
-/* Of those only an answer wakes, none keeps the daemon from leaving when it is idle. */
+bool parked_is_asked(const struct parked *p)
+{
+	return p->kind == PARK_VERDICT || p->kind == PARK_HOST;
+}
+
+void parks_host_came(struct daemon *d, struct str tag)
+{
+	size_t at = 0;
+	struct parked *p;
+
+	while ((p = table_next(d->parks.by_bot, &at))) {
+		if (p->host && str_is(tag, p->host))
+			parked_resume(p);
+	}
+}
+
+/* Of those only a client wakes, none keeps the daemon from leaving when it is idle. */
 static bool is_wakeful(const struct parked *p)
 {
-	return p->kind != PARK_VERDICT;
+	return !parked_is_asked(p);
 }
 
 static void count(struct parked *p, int64_t by)
@@ -201,6 +218,8 @@ struct parked *parked_enter(struct daemon *d, const struct store_park *park, int
 	p->requests = (uint8_t)park->requests; /* at most CALLS_MAX */
 	memcpy(p->name, park->bot_name.p, park->bot_name.len);
 	list_init(&p->in_queue);
+	if (park->host.p)
+		p->host = xstrndup(park->host.p, park->host.len);
 	must(!table_set(d->parks.by_bot, park->bot_name, p));
 	count(p, 1);
 	set_deadline(p, park->deadline_ms);

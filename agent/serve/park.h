@@ -39,6 +39,7 @@ struct parked {
 	uint8_t state;          /* enum parked_state */
 	uint8_t watch_count;
 	uint8_t requests; /* calls that wait for a verdict */
+	char *host;       /* tag of who has to come; NULL: nobody */
 	bool again;       /* something ended while the store was asked */
 	bool due;         /* it should go on: said while it was ending */
 	char name[];      /* of the bot */
@@ -61,6 +62,10 @@ struct parked *parked_enter(struct daemon *d, const struct store_park *p, int64_
 void parked_found(void *arg, const struct store_park *p);
 /* NULL: that bot has no parked turn. */
 struct parked *parked_find(struct daemon *d, struct str bot);
+/* Whether verdicts on its calls can be given. */
+bool parked_is_asked(const struct parked *p);
+/* Somebody serves this tag's tools now. */
+void parks_host_came(struct daemon *d, struct str tag);
 /* How far real time is ahead for a turn that was parked then. */
 int64_t parked_offset(const struct daemon *d, int64_t parked_ms);
 /* Now, by the time its deadlines are in. */

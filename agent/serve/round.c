@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "agent/core/item.h"
+#include "agent/serve/request.h"
 
 enum {
+	/* a name and arguments: what one reply can hold, or one request of a host */
+	SUBJECT_MAX_BYTES = 2 * 1024 * 1024,
 	JUDGED_MAX_BYTES = 1024 * 1024, /* ours: some thousand paths of one patch */
 };
 
@@ -89,10 +92,22 @@ static void take_verdict(struct verdicts *v, const struct store_verdict *row)
 		if (row->by.p && row->by.len <= BY_MAX_BYTES)
 			memcpy(s->by, row->by.p, row->by.len); /* the slot was zeroed */
 		s->reason = row->reason.p ? xstrndup(row->reason.p, row->reason.len) : NULL;
+		s->path = row->path.p ? xstrndup(row->path.p, row->path.len) : NULL;
+		s->until_prior = row->until_prior;
+		s->recorded = row->recorded;
 		s->at_ms = row->at_ms;
 		s->waited_ms = row->waited_ms;
 		return;
 	}
+}
+
+void round_subject(struct str name, struct str arguments, struct verdicts *ret)
+{
+	_cleanup_(buf) struct buf text = BUF_INIT(SUBJECT_MAX_BYTES);
+
+	if (buf_put_str(&text, name) == 0 && buf_puts(&text, "\n") == 0 &&
+		buf_put_str(&text, arguments) == 0)
+		receipt_digest(buf_str(&text), ret->subject);
 }
 
 void round_verdicts(const struct store_open_call *row, struct verdicts *ret)
@@ -120,10 +135,32 @@ size_t round_decided(const struct verdicts *v, struct store_verdict *rows)
 			.allow = s->state == VERDICT_ALLOWED,
 			.at_ms = s->at_ms,
 			.waited_ms = s->waited_ms,
-			.request = v->request
-                };
+			.request = v->request,
+			.path = str_from(s->path),
+			.subject = v->subject[0] ? str_from(v->subject) : (struct str){NULL, 0},
+			.until_prior = s->until_prior,
+			.recorded = s->recorded,
+		};
 	}
 	return count;
+}
+
+bool round_is_after(const struct store_park *p, struct str call_id)
+{
+	for (size_t i = 0; i < p->prior_done.count; i++) {
+		if (str_eq(p->prior_done.items[i], call_id))
+			return true;
+	}
+	return false;
+}
+
+int round_path_fits(struct str tool, const struct verdict_answer *a, struct error *err)
+{
+	if (!a->path.p || str_is(tool, "read") || str_is(tool, "write") || str_is(tool, "edit"))
+		return 0;
+	return error_set(err, &REQUEST_INVALID,
+		"answer.path: goes with a call of read, write or edit, not of '" STR_FMT "'",
+		STR_ARG(str_cut(tool, BOT_NAME_MAX_BYTES)));
 }
 
 /* The arguments, which are whole in the conversation's item alone. */
@@ -165,6 +202,7 @@ int round_call(struct arena *a, const struct store_open_call *row, int64_t offse
 	if (find_arguments(a, row, &c.arguments, err) < 0)
 		return -1;
 	round_verdicts(row, &c.verdicts);
+	round_subject(c.name, c.arguments, &c.verdicts);
 	for (size_t i = 0; i < c.verdicts.count; i++)
 		c.verdicts.slots[i].gate.tag = keep(a, c.verdicts.slots[i].gate.tag);
 	if (c.required && read_judged(a, row->judged, &c.judged, &cause) < 0)

@@ -19,4 +19,11 @@ void round_verdicts(const struct store_open_call *row, struct verdicts *ret);
 /* Those decided, as rows; borrowed from v. At most BOT_GATES_MAX. */
 size_t round_decided(const struct verdicts *v, struct store_verdict *rows);
 
+/* Whether an earlier call had finished since this one was announced, when the turn parked. */
+bool round_is_after(const struct store_park *p, struct str call_id);
+/* An answer may name the file, of a tool that opens one: else REQUEST_INVALID. */
+int round_path_fits(struct str tool, const struct verdict_answer *a, struct error *err);
+/* What the verdicts are about, as a digest: the tool's name and the arguments. */
+void round_subject(struct str name, struct str arguments, struct verdicts *ret);
+
 #endif

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/serve/daemon.h"
+#include "agent/serve/leases.h"
 #include "agent/serve/ready.h"
 #include "log/log.h"
 #include "wire/wire.h"
@@ -47,6 +48,7 @@ static void forget(struct session *s)
 	struct daemon *d = s->d;
 
 	follow_session_gone(s);
+	leases_session_gone(s);
 	drop_requests(s);
 	list_remove(&s->in_daemon);
 	d->session_count--;

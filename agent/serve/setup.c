@@ -15,9 +15,6 @@
 #include "agent/serve/daemon.h"
 #include "fetch/fetch.h"
 #include "os/os.h"
-#include "suite_config.h"
-
-static const struct error_kind HELPER_MISSING = {"helper_missing", ERROR_CLASS_UNAVAILABLE};
 
 int setup_store_folder(const char *store, struct error *err)
 {
@@ -137,25 +134,6 @@ int setup_providers(struct daemon *d, struct error *err)
 	return setup_chatgpt(d, err);
 }
 
-/* A program of ours: beside this one, in the libexec folder beside bin, or where it was installed
- * to. */
-static int find_helper(const char *dir, const char *name, char **ret, struct error *err)
-{
-	_cleanup_(mem) char *beside = xasprintf("%s/%s", dir, name);
-	_cleanup_(mem) char *libexec = xasprintf("%s/../libexec/consort/%s", dir, name);
-
-	if (os_is_program(beside, NULL) == 1)
-		return os_canonical(beside, ret, err);
-	if (os_is_program(libexec, NULL) == 1)
-		return os_canonical(libexec, ret, err);
-	*ret = xasprintf("%s/%s", SUITE_LIBEXEC, name);
-	if (os_is_program(*ret, NULL) == 1)
-		return 0;
-	free(mem_take(ret));
-	return error_set(err, &HELPER_MISSING, "no program '%s' beside 'agent' or in '%s'", name,
-		SUITE_LIBEXEC);
-}
-
 /* Files that SQLite has open must not be opened a second time by this process. */
 static void note_store_files(struct daemon *d)
 {
@@ -178,10 +156,11 @@ static const char **protected_list(const struct daemon *d)
 
 	while (d->o->protected_paths && d->o->protected_paths[count])
 		count++;
-	list = xcalloc(count + 4, sizeof(*list));
+	list = xcalloc(count + 5, sizeof(*list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = d->o->protected_paths[i];
 	list[count++] = d->program;
+	list[count++] = d->itself;
 	list[count++] = d->writer;
 	list[count] = d->supervisor;
 	return list;
@@ -208,13 +187,11 @@ static void make_sandbox(struct daemon *d)
 
 int setup_helpers(struct daemon *d, struct error *err)
 {
-	_cleanup_(mem) char *dir = NULL;
-
-	if (os_program_dir(&dir, err) < 0 ||
-		find_helper(dir, "consort-write", &d->writer, err) < 0 ||
-		find_helper(dir, "consort-supervise", &d->supervisor, err) < 0)
+	if (os_command("agent", &d->program, err) < 0 ||
+		os_helper("consort-agentd", &d->itself, err) < 0 ||
+		os_helper("consort-write", &d->writer, err) < 0 ||
+		os_helper("consort-supervise", &d->supervisor, err) < 0)
 		return -1;
-	d->program = xasprintf("%s/agent", dir);
 	return 0;
 }
 
@@ -260,4 +237,5 @@ void setup_release(struct daemon *d)
 	free(d->writer);
 	free(d->supervisor);
 	free(d->program);
+	free(d->itself);
 }

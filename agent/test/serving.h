@@ -181,6 +181,7 @@ static inline void served_open(struct served *s, const char *script)
 	s->d = (struct daemon){.o = &s->o, .clock = clock_system(), .loop = loop_new()};
 	s->d.live = table_new();
 	list_init(&s->d.sessions);
+	list_init(&s->d.leases);
 	list_init(&s->d.backgrounds);
 	publisher_init(&s->d.pub);
 	models_init(&s->d.models);

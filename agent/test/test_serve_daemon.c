@@ -165,9 +165,10 @@ struct answer {
 	int count;
 };
 
-static void take_answer(void *run, struct str bytes, const struct error *err)
+static void take_answer(void *run, const struct tool_text *text, const struct error *err)
 {
 	struct answer *a = run;
+	struct str bytes = text ? text->bytes : (struct str){NULL, 0};
 
 	a->count++;
 	a->bytes = bytes.p ? xstrndup(bytes.p, bytes.len) : NULL;
@@ -180,7 +181,7 @@ static struct answer fetch(struct rig *r, int64_t bot, struct str reference)
 {
 	struct answer a = {.count = 0};
 
-	artifact_fetch(&r->d, bot, reference, &a, take_answer);
+	artifact_fetch(&r->d, bot, reference, 1, &a, take_answer);
 	assert_int_equal(a.count, 0); /* never inside the call */
 	loop_run(r->d.loop);
 	assert_int_equal(a.count, 1);

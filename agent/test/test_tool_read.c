@@ -222,16 +222,17 @@ static void secrets_in_files_are_not_shown(void **state)
 
 struct shelf {
 	void *run;
-	void (*done)(void *run, struct str bytes, const struct error *err);
+	void (*done)(void *run, const struct tool_text *text, const struct error *err);
 	char reference[64];
 	int64_t bot;
 };
 
-static void fetch(void *arg, int64_t bot, struct str reference, void *run,
-	void (*done)(void *run, struct str bytes, const struct error *err))
+static void fetch(void *arg, int64_t bot, struct str reference, int64_t line, void *run,
+	void (*done)(void *run, const struct tool_text *text, const struct error *err))
 {
 	struct shelf *s = arg;
 
+	assert_int_equal(line, 2);
 	*s = (struct shelf){.run = run, .done = done, .bot = bot};
 	(void)snprintf(s->reference, sizeof(s->reference), STR_FMT, STR_ARG(reference));
 }
@@ -240,7 +241,8 @@ static void hand_over(void *arg)
 {
 	struct shelf *s = arg;
 
-	s->done(s->run, STR("line one\nline " SECRET_VALUE "\n"), NULL);
+	s->done(s->run, &(struct tool_text){.bytes = STR("line one\nline " SECRET_VALUE "\n")},
+		NULL);
 }
 
 static void miss(void *arg)
@@ -250,7 +252,7 @@ static void miss(void *arg)
 	struct error err = ERROR_INIT;
 
 	(void)error_set(&err, &kind, "there is none");
-	s->done(s->run, (struct str){NULL, 0}, &err);
+	s->done(s->run, NULL, &err);
 }
 
 static void artifacts_come_from_the_host(void **state)

@@ -67,6 +67,9 @@ int tool_targets_judge(const struct tool_context *c, struct arena *a, const stru
 int tool_targets_find(const struct tool_context *c, const struct str_list *paths, bool outside,
 	struct tool_targets *ret, struct error *err);
 
+/* That a file is each of those that verdicts named: GUARD_CHANGED. Brief. */
+int tool_check_allowed(const struct tool_context *c, const struct guard_path *p, struct error *err);
+
 /* Whether the bot has a sandbox. */
 bool tool_sandboxed(const struct tool_context *c);
 /* The workspace: there, a folder, and still the one it was. TOOL_WORKSPACE_MISSING. */

@@ -61,7 +61,7 @@ static void skip_lines(struct str *rest, int64_t count)
 static void write_notices(const struct page_source *s, const struct facts *f, size_t first,
 	size_t next, struct buf *to)
 {
-	if (s->text.len == 0)
+	if (f->lines == 0)
 		(void)buf_puts(
 			to, "[the file is empty]\n"); /* notices fit: room is left for them */
 	else if (first > f->lines)
@@ -101,15 +101,24 @@ static size_t write_lines(struct str rest, size_t first, int64_t limit, struct b
 	return number;
 }
 
+static struct facts facts_of(const struct page_source *s)
+{
+	struct facts f = look(s->text);
+
+	if (s->total > 0)
+		f.lines = s->total;
+	return f;
+}
+
 int page_write(const struct page_source *s, int64_t offset, int64_t limit, struct buf *to,
 	struct error *err)
 {
-	struct facts f = look(s->text);
+	struct facts f = facts_of(s);
 	size_t first = (size_t)offset, next = first;
 	struct str rest = s->text;
 
 	if (first <= f.lines) {
-		skip_lines(&rest, offset - 1);
+		skip_lines(&rest, offset - 1 - (int64_t)s->before);
 		next = write_lines(rest, first, limit, to);
 		if (next == first)
 			return error_set(err, &READ_LINE_TOO_LONG,

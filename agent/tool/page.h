@@ -17,6 +17,9 @@ enum {
 struct page_source {
 	struct str text; /* redacted already */
 	bool redacted;   /* and changed by that */
+	/* Of a part, which begins with a line and has more than a page unless it has the end. */
+	size_t before; /* lines before the text */
+	size_t total;  /* lines of the whole; 0: the text is the whole */
 };
 /* Appends lines from `offset` (1 is the first) on, at most `limit`, and notices about what is not
  * as it seems. */

@@ -39,6 +39,7 @@ struct read_run {
 	struct buf bytes; /* of the file or the artifact */
 	struct buf page;
 	int64_t offset, limit;
+	int64_t before, total; /* lines, of an artifact of which this is a part */
 	bool has_bytes;
 	struct error err;
 	int rc;
@@ -76,6 +77,8 @@ static int make_page(struct read_run *d, struct error *err)
 		return error_set(
 			err, &ERROR_LIMIT, "the text grew past %d bytes", REDACTED_MAX_BYTES);
 	source.text = buf_str(&clean);
+	source.before = (size_t)d->before;
+	source.total = (size_t)d->total;
 	source.redacted = !str_eq(source.text, buf_str(&d->bytes));
 	return page_write(&source, d->offset, d->limit, &d->page, err);
 }
@@ -111,7 +114,7 @@ static void start_work(struct read_run *d)
 }
 
 /* The artifact is there, or is not. */
-static void got_artifact(void *run, struct str bytes, const struct error *err)
+static void got_artifact(void *run, const struct tool_text *text, const struct error *err)
 {
 	struct read_run *d = run;
 
@@ -121,7 +124,9 @@ static void got_artifact(void *run, struct str bytes, const struct error *err)
 		tool_run_fail(&d->run, err);
 		return;
 	}
-	if (buf_put_str(&d->bytes, bytes) < 0) {
+	d->before = text->lines_before;
+	d->total = text->lines_total;
+	if (buf_put_str(&d->bytes, text->bytes) < 0) {
 		(void)error_set(&d->err, &GUARD_TOO_LARGE, "the artifact is over %d bytes",
 			EDIT_FILE_MAX_BYTES);
 		tool_run_fail(&d->run, &d->err);
@@ -141,13 +146,16 @@ static int begin(struct read_run *d, const struct read_args *in, struct error *e
 		if (!d->path.exists)
 			return error_set(
 				err, &GUARD_NOT_FOUND, "'%s' does not exist", d->path.real);
+		if (tool_check_allowed(c, &d->path, err) < 0)
+			return -1;
 		start_work(d);
 		return 0;
 	}
 	if (!c->host->artifact)
 		return error_set(err, &GUARD_NOT_FOUND, "artifacts cannot be read here");
 	d->run.busy = true;
-	c->host->artifact(c->host->artifact_arg, c->bot->id, in->artifact, d, got_artifact);
+	c->host->artifact(
+		c->host->artifact_arg, c->bot->id, in->artifact, d->offset, d, got_artifact);
 	return 0;
 }
 

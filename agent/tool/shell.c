@@ -22,6 +22,7 @@ enum {
 	/* ours: a stream may shrink on its way through the filter (a key's whole body becomes one
 	 * mark), but what is read and thrown away has an end as well */
 	RAW_MAX_BYTES = 16 * TOOL_OUTPUT_KEPT_BYTES,
+	RAW_SPILLED_MAX_BYTES = 2 * TOOL_SPILLED_MAX_BYTES,
 };
 
 static const struct error_kind SHELL_OUTPUT_LIMIT = {"shell_output_limit", ERROR_CLASS_LIMIT};
@@ -87,15 +88,19 @@ static int shell_judge(const struct tool_context *c, struct arena *a, const void
  * The result.
  */
 
-/* Names the artifact of a stream that is shown in part, and hands its bytes over. */
+/* Names the artifact of a stream that is shown in part, and hands its bytes over. What could be
+ * read while the command ran can be read afterwards too. */
 static const char *add_artifact(struct shell_run *s, const struct shell_stream *stream)
 {
 	struct tool_run *r = &s->run;
+	bool cut = shell_stream_is_cut(stream);
 
-	if (!shell_stream_is_cut(stream))
+	if (!cut && (!r->context->spill || stream->kept.len == 0))
 		return NULL;
 	r->result.artifacts[r->result.artifact_count++] = (struct tool_artifact){
-		str_from(stream->name), buf_str(&stream->kept)};
+		str_from(stream->name), buf_str(&stream->kept), shell_stream_spilled(stream)};
+	if (!cut)
+		return NULL;
 	return arena_printf(&r->arena, "%lld/" STR_FMT "/%s", (long long)r->context->turn,
 		STR_ARG(r->context->call_id), stream->name);
 }
@@ -108,7 +113,7 @@ static void write_streams(struct shell_run *s, struct json_out *j)
 		references[i] = add_artifact(s, &s->streams[i]);
 		shell_stream_write(&s->streams[i], j, references[i]);
 	}
-	if (s->run.result.artifact_count == 0)
+	if (!references[0] && !references[1])
 		return;
 	json_open_key(j, "artifacts", '[');
 	for (size_t i = 0; i < STREAMS; i++) {
@@ -124,15 +129,32 @@ static void write_error(struct json_out *j, const struct error_kind *kind, const
 	json_put_cstr(j, "detail", detail);
 }
 
+/* Why it was ended: the first stream that was over, and what its limit was. */
+static void write_overflow(struct shell_run *s, struct json_out *j)
+{
+	const struct shell_stream *stream = &s->streams[s->streams[0].over ? 0 : 1];
+	const struct error *err = &stream->spill_err;
+
+	if (err->kind)
+		write_error(j, err->kind,
+			arena_printf(&s->run.arena,
+				"the command was ended, since its output is over %d bytes and "
+				"could not go to disk: %s",
+				TOOL_OUTPUT_KEPT_BYTES, err->text));
+	else
+		write_error(j, &SHELL_OUTPUT_LIMIT,
+			arena_printf(&s->run.arena,
+				"the command was ended, since one of its streams is over %lld "
+				"bytes: write large output to a file",
+				(long long)shell_stream_limit(stream)));
+}
+
 static void write_outcome(struct shell_run *s, struct json_out *j, const struct proc_outcome *o)
 {
 	if (s->cancelled && o->end == PROC_CANCELLED) {
 		write_error(j, &SHELL_CANCELLED, "the command was ended before it was done");
 	} else if (s->overflowed) {
-		write_error(j, &SHELL_OUTPUT_LIMIT,
-			"the command was ended, since one of its streams is over 1048576 bytes: "
-			"write "
-			"large output to a file");
+		write_overflow(s, j);
 	} else if (o->end == PROC_TIMED_OUT) {
 		json_put_null(j, "exit_code");
 		json_put_bool(j, "success", false);
@@ -225,7 +247,8 @@ static int find_folder(const struct tool_context *c, struct arena *a, struct str
 
 static struct proc_limits limits_of(const struct shell_run *s)
 {
-	return (struct proc_limits){s->timeout_ms, RAW_MAX_BYTES};
+	return (struct proc_limits){
+		s->timeout_ms, s->run.context->spill ? RAW_SPILLED_MAX_BYTES : RAW_MAX_BYTES};
 }
 
 static int start_inside(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
@@ -283,8 +306,8 @@ static int shell_start(const struct tool_context *c, struct arena *a, const void
 	s = xcalloc(1, sizeof(*s));
 	tool_run_init(&s->run, c, o, shell_release);
 	s->timeout_ms = in->timeout_ms > 0 ? in->timeout_ms : TIMEOUT_DEFAULT_MS;
-	shell_stream_init(&s->streams[0], "stdout", c->host->secrets);
-	shell_stream_init(&s->streams[1], "stderr", c->host->secrets);
+	for (size_t i = 0; i < STREAMS; i++)
+		shell_stream_init(&s->streams[i], i, c->host->secrets, c->spill);
 	if (tool_sandboxed(c) && !o->outside)
 		rc = start_inside(s, cwd, inner, err);
 	else
@@ -316,20 +339,23 @@ static bool shell_background(const void *args)
 
 const struct tool tool_shell = {
 	.name = "shell",
-	.description = "Runs a command with /bin/sh -c, by default in the workspace, and returns "
-		       "JSON: stdout, stderr, "
-		       "exit_code, success, and timed_out when it took longer than timeout_ms. "
-		       "There is no terminal "
-		       "and no input. When the command ends, everything it started is ended too. "
-		       "With background you get {\"handle\":\"proc:N\"} at once, the command goes "
-		       "on, and `wait` gives its result. Of a stream over 64 KiB you get the first "
-		       "and the last 32 KiB; "
-		       "`artifacts` names "
-		       "where `read` finds the whole. Over 1 MiB on a stream ends the command. If "
-		       "you run in a "
-		       "sandbox, writing outside the writable folders and the network fail; a "
-		       "command that needs them "
-		       "must ask with sandbox_permissions.",
+	.description =
+		"Runs a command with /bin/sh -c, by default in the workspace, and returns "
+		"JSON: stdout, stderr, "
+		"exit_code, success, and timed_out when it took longer than timeout_ms. "
+		"There is no terminal "
+		"and no input. When the command ends, everything it started is ended too. "
+		"With background you get {\"handle\":\"proc:N\"} at once, the command goes "
+		"on, and `wait` gives its result; what it has written so far `read` finds as "
+		"the artifact TURN/CALL_ID/stdout or stderr. Of a stream over 64 KiB you get "
+		"the first and the last 32 KiB; "
+		"`artifacts` names "
+		"where `read` finds the whole. Over 1 MiB on a stream (64 MiB in the "
+		"background) ends the command. If "
+		"you run in a "
+		"sandbox, writing outside the writable folders and the network fail; a "
+		"command that needs them "
+		"must ask with sandbox_permissions.",
 	.parameters =
 		"{\"type\":\"object\",\"properties\":{"
 		"\"command\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":16384,"

@@ -12,14 +12,22 @@ enum {
 	/* ours: what a filter may let go at once: a chunk, what it held back, and the marks put in
 	 */
 	FILTERED_MAX_BYTES = 8 * 1024 * 1024,
+	LAST_MAX_BYTES = 4 * TAIL_BYTES, /* ours: so that it is seldom moved */
 };
 
-void shell_stream_init(struct shell_stream *s, const char *name, const struct secret_set *secrets)
+static const char *const names[] = {"stdout", "stderr"};
+
+void shell_stream_init(struct shell_stream *s, size_t index, const struct secret_set *secrets,
+	struct tool_spill *spill)
 {
 	*s = (struct shell_stream){
-		.name = name,
+		.name = names[index],
 		.filter = secret_filter_new(secrets),
 		.kept = BUF_INIT(TOOL_OUTPUT_KEPT_BYTES),
+		.last = BUF_INIT(LAST_MAX_BYTES),
+		.spill = spill,
+		.index = index,
+		.spill_err = ERROR_INIT,
 	};
 }
 
@@ -28,17 +36,62 @@ void shell_stream_release(struct shell_stream *s)
 	secret_filter_free(s->filter);
 	s->filter = NULL;
 	buf_release(&s->kept);
+	buf_release(&s->last);
 }
 
-/* Keeps what fits. */
+int64_t shell_stream_limit(const struct shell_stream *s)
+{
+	return s->spill && !s->spill_err.kind ? TOOL_SPILLED_MAX_BYTES : TOOL_OUTPUT_KEPT_BYTES;
+}
+
+int64_t shell_stream_spilled(const struct shell_stream *s)
+{
+	return !s->spill_err.kind && s->total > (int64_t)s->kept.len ? s->total : 0;
+}
+
+/* The end of what was written, behind what is kept: at least a tail of it, whatever came. */
+static void keep_last(struct shell_stream *s, struct str text)
+{
+	if (text.len > LAST_MAX_BYTES)
+		text = (struct str){text.p + text.len - LAST_MAX_BYTES, LAST_MAX_BYTES};
+	if (s->last.len + text.len > LAST_MAX_BYTES) {
+		size_t stay = text.len > TAIL_BYTES ? 0 : TAIL_BYTES;
+
+		memmove(s->last.data, s->last.data + s->last.len - stay, stay);
+		s->last.len = stay;
+	}
+	(void)buf_put_str(&s->last, text); /* fits */
+}
+
+static void spill(struct shell_stream *s, struct str text)
+{
+	if (!s->spill || s->spill_err.kind)
+		return;
+	if (s->spill->put(s->spill, s->index, text, &s->spill_err) < 0)
+		must(s->spill_err.kind);
+}
+
+/* Keeps what fits, spills what may be. */
 static void keep(struct shell_stream *s, const struct buf *clean)
 {
-	size_t room = TOOL_OUTPUT_KEPT_BYTES - s->kept.len;
+	size_t room = TOOL_OUTPUT_KEPT_BYTES - s->kept.len, first;
 	struct str text = buf_str(clean);
 
-	if (clean->full || text.len > room)
+	if (clean->full || (int64_t)text.len > shell_stream_limit(s) - s->total)
 		s->over = true;
-	(void)buf_put(&s->kept, text.p, text.len < room ? text.len : room); /* fits */
+	if ((int64_t)text.len > shell_stream_limit(s) - s->total)
+		text.len = (size_t)(shell_stream_limit(s) - s->total);
+	spill(s, text);
+	first = text.len < room ? text.len : room;
+	(void)buf_put(&s->kept, text.p, first); /* fits */
+	if (first < text.len && s->spill_err.kind) {
+		s->over = true; /* the rest is nowhere */
+		text.len = first;
+	}
+	if (s->last.len == 0 && first < text.len)
+		keep_last(s, (struct str){s->kept.data + s->kept.len - TAIL_BYTES, TAIL_BYTES});
+	keep_last(s, (struct str){text.p + first, text.len - first});
+	s->total += (int64_t)text.len;
 }
 
 bool shell_stream_put(struct shell_stream *s, const char *p, size_t len)
@@ -66,7 +119,7 @@ void shell_stream_end(struct shell_stream *s)
 
 bool shell_stream_is_cut(const struct shell_stream *s)
 {
-	return s->kept.len > TOOL_OUTPUT_SHOWN_BYTES;
+	return s->total > TOOL_OUTPUT_SHOWN_BYTES;
 }
 
 static bool continues(char c)
@@ -110,9 +163,10 @@ void shell_stream_write(const struct shell_stream *s, struct json_out *j, const 
 		return;
 	}
 	head = head_of(all);
-	tail = tail_of(all);
+	tail = tail_of(s->last.len > 0 ? buf_str(&s->last) : all);
 	(void)buf_put_str(&shown, head); /* the buffer is larger than both and the line */
-	(void)buf_printf(&shown, "\n[%zu bytes are left out here", all.len - head.len - tail.len);
+	(void)buf_printf(&shown, "\n[%lld bytes are left out here",
+		(long long)s->total - (long long)(head.len + tail.len));
 	if (artifact)
 		(void)buf_printf(&shown, "; read them in artifact %s", artifact);
 	(void)buf_puts(&shown, "]\n");

@@ -122,6 +122,10 @@ int tool_targets_find(const struct tool_context *c, const struct str_list *paths
 
 	if (resolve(c, paths, &t, err) < 0 || check_unmoved(c, &t, err) < 0)
 		return -1;
+	for (size_t i = 0; i < paths->count; i++) {
+		if (tool_check_allowed(c, &t.items[i].path, err) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < paths->count && tool_sandboxed(c) && !outside; i++) {
 		if (t.items[i].place != SANDBOX_INSIDE)
 			return error_set(err, &GUARD_CHANGED,

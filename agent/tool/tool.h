@@ -30,6 +30,19 @@ extern const struct error_kind TOOL_WORKSPACE_MISSING; /* workspace_missing: it 
 extern const struct error_kind TOOL_NO_GATE;           /* sandbox_no_gate */
 extern const struct error_kind TOOL_REFUSED_PATH; /* protected_path: refused whatever a gate says */
 
+/* A text, or a part of one that begins with a line of it and has more than a page. */
+struct tool_text {
+	struct str bytes;
+	int64_t lines_before; /* lines before the bytes */
+	int64_t lines_total;  /* of the whole; 0: the bytes are the whole */
+};
+
+/* Where the output of a command in the background is written while it runs, redacted; its owner
+ * keeps it. Blocks briefly. */
+struct tool_spill {
+	int (*put)(struct tool_spill *k, size_t stream, struct str bytes, struct error *err);
+};
+
 /* What tools need of the daemon; one, for its whole life. */
 struct tool_host {
 	struct loop *loop;
@@ -42,9 +55,10 @@ struct tool_host {
 	const char *program;    /* path of agent: AGENT_BIN */
 	const struct guard_id *never; /* files this process must not open (the store) */
 	size_t never_count;
-	/* Reads an artifact for `read`: asynchronous, done on the loop; see tool/read.c. */
-	void (*artifact)(void *arg, int64_t bot, struct str reference, void *run,
-		void (*done)(void *run, struct str bytes, const struct error *err));
+	/* Reads an artifact for `read`, from a line on (1: the first): asynchronous, done on the
+	 * loop; see tool/read.c. */
+	void (*artifact)(void *arg, int64_t bot, struct str reference, int64_t line, void *run,
+		void (*done)(void *run, const struct tool_text *text, const struct error *err));
 	void *artifact_arg;
 	/* The items of one turn of the bot's conversation, oldest first, for `history`, and how
 	 * many bytes a result may have without crowding out the turn; as artifact. */
@@ -63,10 +77,13 @@ struct tool_context {
 	struct str model;
 	int64_t turn;
 	struct str call_id;
+	struct tool_spill *spill; /* of a command in the background, else NULL */
 	/* For start: what was judged and allowed, or NULL. A path that by then resolves elsewhere
 	 * is refused (path_changed), so that an allow holds for what was shown and for nothing
 	 * else. */
 	const struct tool_judgement *judged;
+	/* For start of read, write and edit: the file that verdicts named, once per verdict. */
+	struct str_list allowed;
 };
 
 enum tool_reach {
@@ -89,6 +106,7 @@ struct tool_judgement {
 
 struct tool_artifact {
 	struct str stream, bytes;
+	int64_t spilled; /* > 0: all of so many bytes were spilled, and these are their beginning */
 };
 /* Lives until the run is freed. */
 struct tool_result {

@@ -436,6 +436,85 @@ static void AG_195_the_log_is_0600(struct attest *t)
 	stop_started(t);
 }
 
+/*
+ * Spilled output.
+ */
+#define LOGS                                                                                       \
+	CALL("shell", "{\"background\":true,\"command\":\"mkfifo gate; echo password=hunter22; "   \
+		      "seq -f %0999.f 3000; echo up > ready; read x < gate; echo the end\"}")
+
+static bool is_written(struct attest *t, void *arg)
+{
+	return attest_read(t, arg).len > 0;
+}
+
+/* Every folder and file of the spill area, by find; how many files. */
+static size_t check_spill(struct attest *t, const struct attest_daemon *d, const char *when)
+{
+	struct str rest = attest_sh(t, "find '%s.spill' -printf '%%y %%m %%p\\n'", d->store).out;
+	struct str line;
+	size_t files = 0;
+
+	while (str_next(&rest, '\n', &line)) {
+		if (line.len == 0)
+			continue;
+		attest_true(t, str_starts(line, STR("d 700 ")) || str_starts(line, STR("f 600 ")),
+			"%s: " STR_FMT, when, STR_ARG(line));
+		files += line.p[0] == 'f';
+	}
+	return files;
+}
+
+static const struct json *log_page(struct attest *t, struct attest_daemon *d)
+{
+	return attest_call(t, d->client,
+		"\"op\":\"artifact\",\"bot\":\"b\",\"turn\":1,\"call_id\":\"r1-1\","
+		"\"stream\":\"stdout\",\"limit\":64");
+}
+
+static int64_t total_of(const struct json *page)
+{
+	int64_t total = -1;
+
+	return json_i64(json_get(page, "total_bytes"), &total) == 0 ? total : -1;
+}
+
+static void AG_198_spilled_output_is_private(struct attest *t)
+{
+	struct attest_daemon *d = attest_daemon_start(
+		t, &(struct attest_start){.umask = ATTEST_UMASK_NONE,
+			   .script = LOGS SAY("started") CALL("wait", "{\"handles\":[\"proc:1\"]}")
+				   CALL("read", "{\"artifact\":\"1/r1-1/stdout\",\"offset\":3001}")
+					   SAY("done")});
+	const struct json *page;
+	int64_t written;
+
+	(void)attest_bot(t, d, "b", "");
+	(void)attest_turn(t, d, "b", "go");
+	attest_until(t, "the command has written its log", is_written,
+		attest_path(t, "%s/ready", d->workspace));
+	page = log_page(t, d);
+	written = total_of(page);
+	attest_true(t, written > 1 << 20 && json_is_true(json_get(page, "running")),
+		"%lld bytes can be read while the command runs", (long long)written);
+	attest_has(t, "the log", json_str(json_get(page, "text")), "password=[REDACTED]\n");
+	attest_true(t, check_spill(t, d, "while it runs") == 1, "the log is not one file");
+	attest_true(t, attest_sh(t, "grep -r hunter22 '%s.spill'", d->store).status == 1,
+		"a password is in the spill area");
+	(void)attest_sh(t, "echo > '%s/gate'", d->workspace);
+	attest_has(t, "the turn", attest_said(attest_turn(t, d, "b", "how did it go")), "done");
+	attest_has(t, "its result", attest_output(t, d, "b", 1), "1/r1-1/stdout");
+	attest_has(t, "a page of it", attest_output(t, d, "b", 2), "  3002\tthe end\n");
+	page = log_page(t, d);
+	attest_true(t, total_of(page) == written + 8 && !json_get(page, "running"),
+		"the end is not in the log");
+	attest_true(t, check_spill(t, d, "when it has ended") == 1, "the log is not one file");
+	(void)attest_call(t, d->client, "\"op\":\"prune\",\"bot\":\"b\",\"keep_turns\":1");
+	attest_true(t, check_spill(t, d, "when it was pruned") == 0, "a pruned log is there");
+	(void)attest_refused(t, d->client, "artifact_pruned",
+		"\"op\":\"artifact\",\"bot\":\"b\",\"turn\":1,\"call_id\":\"r1-1\"");
+}
+
 const struct attest_case attest_agent_files[] = {
 	{"AG-027", NEEDS_NOTHING,   AG_027_the_socket_is_0600_whatever_the_umask         },
 	{"AG-028", NEEDS_STRACE,    AG_028_the_umask_is_set_around_the_bind              },
@@ -449,5 +528,6 @@ const struct attest_case attest_agent_files[] = {
 	{"AG-193", NEEDS_NOTHING,   AG_193_a_loose_store_is_tightened                    },
 	{"AG-194", NEEDS_NOTHING,   AG_194_loose_sidecars_are_tightened                  },
 	{"AG-195", NEEDS_NOTHING,   AG_195_the_log_is_0600                               },
+	{"AG-198", NEEDS_NOTHING,   AG_198_spilled_output_is_private                     },
 	{NULL,     0,               NULL						 },
 };

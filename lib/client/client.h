@@ -33,7 +33,7 @@ int client_check_fallback_dir(const char *socket, bool make, struct error *err);
 
 /* How a daemon is started when none answers. NULL argv: not at all. */
 struct client_start {
-	const char *program; /* absolute path of `agent` */
+	const char *program; /* absolute path of the daemon's program */
 	char *const *argv;   /* "agent", "serve", … NULL-terminated */
 	const char *log;     /* path of its log, 0600 */
 };

@@ -84,6 +84,12 @@ size_t os_socket_path_max(void);
 int os_random(void *p, size_t len, struct error *err);
 /* The folder this program lies in, from /proc/self/exe. The caller frees. */
 int os_program_dir(char **ret_dir, struct error *err);
+/* Programs of the suite, never by PATH; the caller frees. A helper lies beside this program (as
+ * built), in the libexec folder beside its bin, or where it was installed to; a command beside this
+ * program, in the bin beside its libexec folder, or where it was installed to. */
+extern const struct error_kind OS_HELPER_MISSING; /* helper_missing, unavailable */
+int os_helper(const char *name, char **ret_path, struct error *err);
+int os_command(const char *name, char **ret_path, struct error *err);
 /*
  * Descriptors. A daemon with many peers raises its soft limit to the hard one, at most OS_FDS_MAX;
  * its children get what it was started with (os_fd_limit_given), since programs that use select(2)

@@ -6,9 +6,11 @@
 #include <pwd.h>
 
 #include "os/internal.h"
+#include "suite_config.h"
 
 enum { PASSWD_MAX_BYTES = 1024 * 1024 }; /* ours: an entry larger than this is no entry */
 
+const struct error_kind OS_HELPER_MISSING = {"helper_missing", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind OS_NO_HOME = {"no_home", ERROR_CLASS_UNAVAILABLE};
 
 int os_program_dir(char **ret_dir, struct error *err)
@@ -25,6 +27,39 @@ int os_program_dir(char **ret_dir, struct error *err)
 		return error_set(err, &ERROR_INVALID, "/proc/self/exe says '%s'", path);
 	*ret_dir = xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
 	return 0;
+}
+
+/* The first of these that is a program: DIR/NAME, DIR/OTHER/NAME, INSTALLED/NAME. */
+static int find_program(const char *name, const char *other, const char *installed, char **ret_path,
+	struct error *err)
+{
+	_cleanup_(mem) char *dir = NULL, *beside = NULL, *aside = NULL, *there = NULL;
+
+	if (os_program_dir(&dir, err) < 0)
+		return -1;
+	beside = xasprintf("%s/%s", dir, name);
+	if (os_is_program(beside, NULL) == 1)
+		return os_canonical(beside, ret_path, err);
+	aside = xasprintf("%s/%s/%s", dir, other, name);
+	if (os_is_program(aside, NULL) == 1)
+		return os_canonical(aside, ret_path, err);
+	there = xasprintf("%s/%s", installed, name);
+	if (os_is_program(there, NULL) == 1) {
+		*ret_path = mem_take(&there);
+		return 0;
+	}
+	return error_set(
+		err, &OS_HELPER_MISSING, "no program '%s' in '%s' or '%s'", name, dir, installed);
+}
+
+int os_helper(const char *name, char **ret_path, struct error *err)
+{
+	return find_program(name, "../libexec/consort", SUITE_LIBEXEC, ret_path, err);
+}
+
+int os_command(const char *name, char **ret_path, struct error *err)
+{
+	return find_program(name, "../../bin", SUITE_BIN, ret_path, err);
 }
 
 /* The home of the password entry, or NULL with *ret_sys an errno or 0. */

@@ -131,7 +131,7 @@ void fault_await_file(const char *path, int limit_ms)
 	}
 }
 
-static const struct fault *const tables[] = {store_faults, peer_faults, work_faults};
+static const struct fault *const tables[] = {store_faults, peer_faults, work_faults, spill_faults};
 
 static const struct fault *find(const char *name)
 {

@@ -14,6 +14,7 @@ struct fault {
 extern const struct fault store_faults[];
 extern const struct fault peer_faults[];
 extern const struct fault work_faults[];
+extern const struct fault spill_faults[];
 
 /* Writes the script, starts the daemon and connects. */
 struct client *fault_start(struct rig *r, const char *script);
@@ -32,6 +33,11 @@ const char *fault_ended(
 struct str fault_output(struct rig *r, struct client *c, const char *bot, int nth);
 /* Replays everything from the start and checks it as a whole. */
 void fault_check_events(struct rig *r);
+/* The state folder is a tmpfs of this size, in a mount namespace of our own, until it is taken
+ * away.
+ */
+void fault_small_disk(struct rig *r, const char *size);
+void fault_no_small_disk(struct rig *r);
 /* Waits until the file is there. */
 void fault_await_file(const char *path, int limit_ms);
 

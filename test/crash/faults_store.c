@@ -71,13 +71,18 @@ static char *state_folder(struct rig *r)
 	return path;
 }
 
-static void small_disk(struct rig *r, const char *size)
+void fault_small_disk(struct rig *r, const char *size)
 {
 	_cleanup_(mem) char *options = xasprintf("size=%s,mode=0700", size);
 
 	own_mounts();
 	if (mount("small", state_folder(r), "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		rig_not_here("no tmpfs: %s", strerror(errno));
+}
+
+void fault_no_small_disk(struct rig *r)
+{
+	rig_true(umount2(state_folder(r), MNT_DETACH) == 0, "the small disk stays");
 }
 
 /* To the last byte. */
@@ -125,7 +130,7 @@ static void full_disk(struct rig *r)
 	struct client *c;
 	int64_t turn, before;
 
-	small_disk(r, "3m");
+	fault_small_disk(r, "3m");
 	c = fault_start(r, held_script);
 	fault_bot(c, "busy", busy, "");
 	fault_bot(c, "other", other, "");
@@ -168,7 +173,7 @@ static void full_disk(struct rig *r)
 	(void)rig_integrity(r);
 	client_free(c);
 	rig_stop(r);
-	rig_true(umount2(state_folder(r), MNT_DETACH) == 0, "the small disk stays");
+	fault_no_small_disk(r);
 }
 
 /* The daemon is killed while the disk is full, and starts again once there is room. */
@@ -181,7 +186,7 @@ static void full_disk_and_killed(struct rig *r)
 	int64_t turn;
 	int status = 0;
 
-	small_disk(r, "3m");
+	fault_small_disk(r, "3m");
 	c = fault_start(r, held_script);
 	fault_bot(c, "busy", busy, "");
 	turn = fault_submit(c, "busy");
@@ -212,7 +217,7 @@ static void full_disk_and_killed(struct rig *r)
 	fault_check_events(r);
 	client_free(c);
 	rig_stop(r);
-	rig_true(umount2(state_folder(r), MNT_DETACH) == 0, "the small disk stays");
+	fault_no_small_disk(r);
 }
 
 static void read_only_folder(struct rig *r)

@@ -124,6 +124,26 @@ static void the_program_is_found(void **state)
 	assert_string_equal(dir, exe);
 }
 
+static void our_programs_are_found_without_PATH(void **state)
+{
+	_cleanup_(mem) char *exe = realpath("/proc/self/exe", NULL), *path = NULL;
+	const char *name = strrchr(exe, '/') + 1;
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	assert_ok(os_helper(name, &path, &err), &err);
+	assert_string_equal(path, exe);
+	free(mem_take(&path));
+	assert_ok(os_command(name, &path, &err), &err);
+	assert_string_equal(path, exe);
+	free(mem_take(&path));
+	assert_int_equal(os_helper("sh", &path, &err), -1); /* PATH has it */
+	assert_true(error_is(&err, &OS_HELPER_MISSING));
+	assert_non_null(strstr(err.text, "no program 'sh' in '"));
+	assert_int_equal(os_command("sh", &path, &err), -1);
+	assert_null(path);
+}
+
 static void chance_differs(void **state)
 {
 	unsigned char a[1000] = {0}, b[1000] = {0};
@@ -145,6 +165,7 @@ int main(void)
 		scratch_test(canonical_edges),
 		cmocka_unit_test(home_is_absolute),
 		cmocka_unit_test(the_program_is_found),
+		cmocka_unit_test(our_programs_are_found_without_PATH),
 		cmocka_unit_test(chance_differs),
 	};
 

@@ -1,5 +1,5 @@
 /* A page in the person's browser. */
-#include "agent/cmd/browser.h"
+#include "agent/agentd/browser.h"
 
 #include <stdlib.h>
 #include <unistd.h>

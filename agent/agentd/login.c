@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cmd/browser.h"
+#include "agent/agentd/agentd.h"
+#include "agent/agentd/browser.h"
+#include "agent/cmd/agentd.h"
 #include "agent/cmd/caller.h"
-#include "agent/cmd/commands.h"
 #include "agent/cmd/output.h"
 #include "agent/io/callback.h"
 #include "agent/io/token_call.h"
@@ -26,8 +27,6 @@
 #include "url/url.h"
 
 enum {
-	LIMIT_S = 600,     /* AG-025: minutes */
-	LIMIT_MAX_S = 900, /* AG-025 */
 	FORM_MAX_BYTES = 64 * 1024,
 	SAID_MAX_BYTES = 300, /* ours: of an issuer's own words */
 };
@@ -35,21 +34,6 @@ enum {
 static const struct error_kind TIMED_OUT = {"signin_timed_out", ERROR_CLASS_UNAVAILABLE};
 static const struct error_kind INTERRUPTED = {"interrupted", ERROR_CLASS_UNAVAILABLE};
 static const struct error_kind DENIED = {"signin_denied", ERROR_CLASS_DENIED};
-
-struct options {
-	bool no_browser;
-	const char *issuer;
-	struct cli_number port, timeout;
-};
-static const struct cli_option own[] = {
-	CLI_OPT_FLAG(struct options, no_browser, "no-browser", "only print the page's address"),
-	CLI_OPT_TEXT(struct options, issuer, "issuer", "URL",
-		"who signs people in (https://auth.openai.com)"),
-	CLI_OPT_NUMBER(struct options, port, "port", "N", 0, 65535,
-		"of the callback on 127.0.0.1; 0 for a free one (1455)"),
-	CLI_OPT_NUMBER(struct options, timeout, "timeout", "SECONDS", 1, LIMIT_MAX_S,
-		"how long to wait for the browser (600)"),
-};
 
 struct login {
 	struct loop *loop;
@@ -187,7 +171,7 @@ static int make_texts(struct login *l, struct error *err)
 }
 
 /* Everything that can be wrong here is found before anybody is sent to a page. */
-static int find_place(struct login *l, const struct options *o, struct error *err)
+static int find_place(struct login *l, const struct login_options *o, struct error *err)
 {
 	struct str issuer = str_from(o->issuer ? o->issuer : oauth_chatgpt.issuer);
 	char *slash;
@@ -209,7 +193,7 @@ static const char *environment(const char *upper, const char *lower)
 	return set ? set : getenv(upper);
 }
 
-static int start(struct login *l, const struct options *o, struct error *err)
+static int start(struct login *l, const struct login_options *o, struct error *err)
 {
 	static const int signums[] = {SIGINT, SIGTERM, SIGHUP};
 	const struct callback_options callback = {.loop = l->loop,
@@ -231,7 +215,7 @@ static int start(struct login *l, const struct options *o, struct error *err)
 	for (size_t i = 0; i < ARRAY_LEN(signums); i++)
 		l->signals[i] = loop_signal_new(l->loop, signums[i], on_signal, l);
 	l->limit = loop_timer_new(l->loop, on_limit, l);
-	loop_timer_set(l->limit, 1000 * (o->timeout.set ? o->timeout.value : LIMIT_S));
+	loop_timer_set(l->limit, 1000 * (o->timeout.set ? o->timeout.value : LOGIN_LIMIT_S));
 	return 0;
 }
 
@@ -256,7 +240,7 @@ static void show_page(struct login *l, bool open)
 	}
 }
 
-static int sign_in(struct login *l, const struct options *o, struct error *err)
+static int sign_in(struct login *l, const struct login_options *o, struct error *err)
 {
 	if (find_place(l, o, err) < 0 || make_texts(l, err) < 0 || start(l, o, err) < 0)
 		return -1;
@@ -268,9 +252,9 @@ static int sign_in(struct login *l, const struct options *o, struct error *err)
 	return -1;
 }
 
-static int run(void *options, char **args, int count)
+int agentd_login(void *options, char **args, int count)
 {
-	const struct options *o = options;
+	const struct login_options *o = options;
 	_cleanup_(login) struct login l = {.loop = NULL};
 	_cleanup_(buf) struct buf text = BUF_INIT(URL_MAX_BYTES);
 	struct error err = ERROR_INIT;
@@ -290,17 +274,3 @@ static int run(void *options, char **args, int count)
 	output_buf(&text);
 	return output_end("login", CLI_OK);
 }
-
-const struct cli_command cmd_login_chatgpt = {
-	.name = "login chatgpt",
-	.arguments = "",
-	.purpose = "sign in to ChatGPT in the browser",
-	.about = "Opens the sign-in page, waits on 127.0.0.1 for the browser to come back, and "
-		 "keeps "
-		 "the tokens in ~/.agent/chatgpt.json, from where the daemon uses and renews them "
-		 "for "
-		 "models of the provider chatgpt.",
-	.groups = {{NULL, own, ARRAY_LEN(own), 0}},
-	.options_size = sizeof(struct options),
-	.run = run,
-};

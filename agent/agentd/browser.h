@@ -1,5 +1,5 @@
-#ifndef AGENT_CMD_BROWSER_H
-#define AGENT_CMD_BROWSER_H
+#ifndef AGENT_AGENTD_BROWSER_H
+#define AGENT_AGENTD_BROWSER_H
 /* A page in the person's browser: xdg-open, given the address as its one argument, no shell
  * between. */
 #include "error/error.h"

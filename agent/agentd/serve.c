@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cmd/commands.h"
-#include "agent/cmd/startup.h"
+#include "agent/agentd/agentd.h"
+#include "agent/cmd/agentd.h"
 #include "agent/io/listen.h"
 #include "agent/serve/daemon.h"
 #include "mem/mem.h"
@@ -15,11 +15,6 @@ enum {
 	PROCESSES_PER_CPU = 64, /* spec 2.6 */
 	ACTIVE_DEFAULT = 4096,  /* spec 2.6 */
 	STALL_DEFAULT = 120,    /* seconds, spec 2.6 */
-};
-
-struct options {
-	struct place_options place;
-	struct startup_options startup;
 };
 
 static int64_t number(struct cli_number n, int64_t otherwise)
@@ -70,7 +65,7 @@ static const char **environment_providers(char **ret_text, size_t *ret_count)
 	return list;
 }
 
-static int serve(const struct options *o, struct error *err)
+static int serve(const struct serve_options *o, struct error *err)
 {
 	_cleanup_(mem) char *specs = NULL;
 	_cleanup_(mem) const char **from_environment = NULL;
@@ -104,9 +99,9 @@ static int serve(const struct options *o, struct error *err)
 	return daemon_run(&d, err);
 }
 
-static int run(void *options, char **args, int count)
+int agentd_serve(void *options, char **args, int count)
 {
-	struct options *o = options;
+	struct serve_options *o = options;
 	struct error err = ERROR_INIT;
 	int rc = serve(o, &err);
 
@@ -120,17 +115,3 @@ static int run(void *options, char **args, int count)
 	return error_is(&err, &STORE_OWNED) || error_is(&err, &LISTEN_OWNED) ? CLI_LOST_RACE
 									     : CLI_FAILED;
 }
-
-const struct cli_command cmd_serve = {
-	.name = "serve",
-	.arguments = "",
-	.purpose = "run the daemon in the foreground",
-	.about = "Serves the store's bots on a Unix socket until it is told to shut down, or gets "
-		 "SIGTERM or "
-		 "SIGINT. Exits 75 when another daemon owns the store or the socket.",
-	.groups = {{"Place", place_options, ARRAY_LEN(place_options),
-			   offsetof(struct options, place)},
-		   {"Startup", startup_options, STARTUP_OPTIONS, offsetof(struct options, startup)}},
-	.options_size = sizeof(struct options),
-	.run = run,
-};
