@@ -11,6 +11,8 @@ static const struct {
 	enum turn_state to;
 	enum turn_action then;
 } moves[] = {
+	{TURN_NEW,        EV_BEGIN,          TURN_BOUNDARY,   LOOK_ROUND     },
+	{TURN_NEW,        EV_STOP,           TURN_ENDING,     COMMIT_FINISH  },
 	{TURN_RESUMING,   EV_RESUMED,        TURN_BOUNDARY,   LOOK_ROUND     },
 	{TURN_RESUMING,   EV_RESUMED_CALL,   TURN_DECIDING,   DECIDE_CALL    },
 	{TURN_RESUMING,   EV_RESUMED_WAIT,   TURN_TOOL,       RUN_TOOL       }, /* its start is committed */
@@ -103,6 +105,7 @@ bool turn_step(enum turn_state *state, enum turn_event event, enum turn_action *
 const char *turn_state_name(enum turn_state s)
 {
 	static const char *const names[TURN_STATES] = {
+		[TURN_NEW] = "new",
 		[TURN_RESUMING] = "resuming",
 		[TURN_BOUNDARY] = "boundary",
 		[TURN_LOADING] = "loading",
@@ -130,6 +133,7 @@ const char *turn_state_name(enum turn_state s)
 const char *turn_event_name(enum turn_event e)
 {
 	static const char *const names[TURN_EVENTS] = {
+		[EV_BEGIN] = "begin",
 		[EV_RESUMED] = "resumed",
 		[EV_RESUMED_CALL] = "resumed_call",
 		[EV_RESUMED_WAIT] = "resumed_wait",

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 enum turn_state {
+	TURN_NEW, /* the store has started it; it begins when what was asked with it is answered */
 	TURN_RESUMING,   /* back from a park: where it goes on is known within the same step */
 	TURN_BOUNDARY,   /* between two rounds: committing the steers that are taken up */
 	TURN_LOADING,    /* reading the context from the store */
@@ -32,6 +33,7 @@ enum turn_state {
 };
 
 enum turn_event {
+	EV_BEGIN,
 	EV_RESUMED,      /* the model is to be asked, after a look at the boundary */
 	EV_RESUMED_CALL, /* a call of the round is next */
 	EV_RESUMED_WAIT, /* a call that only waits had started before the park */

@@ -143,14 +143,16 @@ void live_commit(struct live_turn *t, int (*job)(struct store_tx *, void *, stru
 	submit_job(t);
 }
 
-/* The one timer: a gate's expiry or the end of the hold while gated, the next try of a model call,
- * or of a job. */
+/* The one timer: the first step, a gate's expiry or the end of the hold while gated, the next try
+ * of a model call, or of a job. */
 static void on_timer(void *arg)
 {
 	struct live_turn *t = arg;
 
 	if (t->job_pending)
 		submit_job(t);
+	else if (t->state == TURN_NEW)
+		live_step(t, EV_BEGIN);
 	else if (t->state == TURN_MODEL)
 		live_step(t, EV_MODEL_AGAIN);
 	else if (t->state == TURN_GATED)
@@ -239,9 +241,10 @@ void live_start(struct daemon *d, const struct store_turn *info, const struct bo
 		return;
 	}
 	t = live_new(d, info, bot);
-	t->state = TURN_BOUNDARY;
+	t->state = TURN_NEW;
 	log_event(LOG_INFO, "turn.started", LOG_I64("bot", t->bot.id), LOG_I64("turn", t->info.id));
-	live_boundary(t);
+	/* In the next round: the replies of one commit go out before its turns begin. */
+	loop_timer_set(t->timer, 0);
 	if (d->closing)
 		live_stop(t, "daemon_shutdown");
 }

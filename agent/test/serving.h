@@ -33,7 +33,7 @@ struct served {
 	struct loop_timer *tick;
 	bool (*until)(struct served *s);
 	int64_t started_ms, for_ms;
-	bool late;
+	bool late, read_back;
 };
 
 static inline void served_read(struct served *s)
@@ -214,9 +214,35 @@ static inline bool served_is_idle(struct served *s)
 	return table_count(s->d.live) == 0 && s->d.sched.active == 0 && !s->d.sched.starting;
 }
 
+static inline int served_read_nothing(struct store_view *v, void *arg, struct error *err)
+{
+	(void)v;
+	(void)arg;
+	(void)err;
+	return 0;
+}
+
+static inline void served_note_read(void *arg, int rc, const struct error *err)
+{
+	struct served *s = arg;
+
+	(void)err;
+	assert_int_equal(rc, 0);
+	s->read_back = true;
+}
+
+static inline bool served_has_read(struct served *s)
+{
+	return s->read_back;
+}
+
 static inline void served_close(struct served *s)
 {
 	served_until(s, served_is_idle);
+	/* A turn that was stopped while its context was read goes when that comes back, in order.
+	 */
+	store_read(s->d.store, served_read_nothing, served_note_read, s);
+	served_until(s, served_has_read);
 	list_for_each_safe (one, &s->d.sessions, struct session, in_daemon)
 		session_close(one);
 	served_for(s, 0);

@@ -96,6 +96,75 @@ static void nothing_follows_an_unfollow_sent_right_behind_the_follow(void **stat
 	served_close(&s);
 }
 
+static int run_nothing(struct store_tx *tx, void *arg, struct error *err)
+{
+	(void)tx;
+	(void)arg;
+	(void)err;
+	return 0;
+}
+
+/* In the commit of two submissions, behind them: both are answered, and neither has done a thing.
+ */
+static void look_at_both(void *arg, int rc, const struct error *err)
+{
+	struct served *s = arg;
+	struct session *one = list_first(&s->d.sessions, struct session, in_daemon);
+
+	(void)err;
+	assert_int_equal(rc, 0);
+	assert_int_equal(one->request_count, 0);
+	assert_int_equal(live_find(&s->d, STR("b"))->state, TURN_NEW);
+	assert_int_equal(live_find(&s->d, STR("c"))->state, TURN_NEW);
+}
+
+static void turns_begin_when_the_replies_of_their_commit_are_out(void **state)
+{
+	struct served s;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	served_ask(&s, CREATE "}\n");
+	served_ask(&s, "{\"id\":2,\"op\":\"create\",\"bot\":\"c\",\"model\":\"drill/x\","
+		       "\"instructions\":\"\",\"tools\":[]}\n");
+	served_hold_writer(&s);
+	served_send(&s, QUEUE("3", "r"));
+	served_send(&s, "{\"id\":4,\"op\":\"submit\",\"bot\":\"c\",\"request_id\":\"r\","
+			"\"prompt\":\"p\"}\n");
+	served_until(&s, all_asked);
+	store_write(s.d.store, run_nothing, look_at_both, &s);
+	served_let_writer(&s);
+	for (int id = 3; id <= 4; id++) {
+		_cleanup_(mem) char *line = served_line(&s);
+		_cleanup_(mem) char *wanted = xasprintf("{\"id\":%d,\"result\":", id);
+
+		assert_int_equal(strncmp(line, wanted, strlen(wanted)), 0);
+	}
+	served_close(&s);
+}
+
+static void a_turn_that_is_stopped_before_it_begins_is_interrupted(void **state)
+{
+	struct served s;
+	_cleanup_(mem) char *outcome = NULL;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	served_ask(&s, CREATE "}\n");
+	served_hold_writer(&s);
+	served_send(&s, QUEUE("2", "r"));
+	served_send(&s, "{\"id\":3,\"op\":\"interrupt\",\"bot\":\"b\",\"turn\":1}\n");
+	served_until(&s, all_asked);
+	served_let_writer(&s);
+	for (int id = 2; id <= 3; id++)
+		free(served_line(&s));
+	served_until(&s, served_is_idle);
+	served_send(&s, "{\"id\":4,\"op\":\"result\",\"bot\":\"b\",\"turn\":1}\n");
+	outcome = served_line(&s);
+	assert_non_null(strstr(outcome, "\"status\":\"interrupted\""));
+	served_close(&s);
+}
+
 /* The start is committed before the cancelling is tried, and heard of after it was asked for. */
 static void a_turn_that_starts_under_an_interrupt_is_interrupted(void **state)
 {
@@ -276,6 +345,8 @@ int main(void)
 		cmocka_unit_test(a_gate_that_expires_while_its_turn_ends_commits_nothing_more),
 		cmocka_unit_test(a_follow_starts_behind_its_reply),
 		cmocka_unit_test(nothing_follows_an_unfollow_sent_right_behind_the_follow),
+		cmocka_unit_test(turns_begin_when_the_replies_of_their_commit_are_out),
+		cmocka_unit_test(a_turn_that_is_stopped_before_it_begins_is_interrupted),
 		cmocka_unit_test(a_turn_that_starts_under_an_interrupt_is_interrupted),
 		cmocka_unit_test(a_slot_that_was_reserved_for_nothing_goes_to_who_waits),
 		cmocka_unit_test(a_wait_keeps_no_prompt_of_a_turn_under_way),
