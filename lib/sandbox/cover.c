@@ -33,7 +33,7 @@ enum {
 
 struct placeholder {
 	struct list list;
-	struct list *head; /* where it is listed */
+	struct closer **closer; /* whose it was counted for */
 	unsigned refs;
 	char *path;
 	const char *name; /* its last part */
@@ -208,26 +208,28 @@ int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **re
 	if (rc <= 0)
 		return rc;
 	h->refs = 1;
+	h->closer = &s->closer;
 	list_add_tail(&s->placeholders, &h->list);
 	*ret = mem_take(&h);
 	return 0;
 }
 
-/* Who holds the lock alone is the last one; what was put in meanwhile is not ours. */
-static void remove_unused(struct placeholder *h)
+/* Who holds the lock alone is the last one; what was put in meanwhile is not ours, and a full one
+ * stays. True: it is removed. */
+static bool remove_unused(struct placeholder *h)
 {
 	struct stat st;
 
-	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0 && is_as_made(&st) &&
-		has_name(h))
-		(void)unlinkat(h->parent, h->name, AT_REMOVEDIR); /* a full one stays: not ours */
+	return flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0 && is_as_made(&st) &&
+	       has_name(h) && unlinkat(h->parent, h->name, AT_REMOVEDIR) == 0;
 }
 
 void placeholder_unref(struct placeholder *h)
 {
 	if (!h || --h->refs > 0)
 		return;
-	remove_unused(h);
+	if (remove_unused(h))
+		closer_give(h->closer, fd_take(&h->fd));
 	placeholder_free(h);
 }
 
@@ -256,5 +258,5 @@ void placeholder_sweep(const char *path)
 	if (h && is_half_made(&st))
 		(void)unlinkat(h->parent, h->name, AT_REMOVEDIR); /* a full one stays: not ours */
 	else if (h && take(h) > 0)
-		remove_unused(h);
+		(void)remove_unused(h); /* somebody uses it, or it is full */
 }

@@ -51,6 +51,7 @@ struct sandbox {
 	char *why; /* it is not available: the text of the error; NULL: it is */
 	int filters[FILTERS];
 	struct list placeholders;
+	struct closer *closer; /* NULL until there is something to close */
 };
 enum filter_id filter_for(bool network, bool any_unix_socket);
 
@@ -90,6 +91,12 @@ extern const char *const protected_names[]; /* .git, …; NULL-terminated */
 bool protected_when_missing(const char *name);
 /* SANDBOX_PROTECTED_LINK when a protected name in one of the roots is a symbolic link (AG-090). */
 int roots_check_links(const struct roots *r, struct error *err);
+
+/* closer.c */
+/* The thread closes it; made when there is none. Takes fd. */
+void closer_give(struct closer **closer, int fd);
+/* Waits until everything is closed. */
+void closer_free(struct closer *c);
 
 /* cover.c: placeholders for names that must not appear. */
 enum {

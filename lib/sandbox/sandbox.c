@@ -87,6 +87,7 @@ void sandbox_free(struct sandbox *s)
 	if (!s)
 		return;
 	must(list_empty(&s->placeholders)); /* every command is freed before */
+	closer_free(s->closer);
 	for (size_t i = 0; i < FILTERS; i++)
 		os_close(s->filters[i]);
 	host_release(&s->host);

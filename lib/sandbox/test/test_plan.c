@@ -4,6 +4,7 @@
  */
 #include "world.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <sys/file.h>
 
@@ -547,6 +548,38 @@ static void sorting_puts_what_lies_below_right_after(void **state)
 		assert_string_equal(l.items[i], expected[i]);
 }
 
+static size_t open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	must(d);
+	while (readdir(d))
+		count++;
+	must(closedir(d) == 0);
+	return count;
+}
+
+/* The thread that closes them is waited for, and more than it takes at once are closed all the
+ * same. */
+static void removed_placeholders_are_all_closed(void **state)
+{
+	struct world *w = *state;
+	struct sandbox_policy p = world_policy(w);
+	const size_t before = open_fds();
+
+	for (int i = 0; i < 200; i++) {
+		struct error err = ERROR_INIT;
+		struct plan plan;
+
+		assert_ok(plan_make(w->sandbox, &p, &plan, &err), &err);
+		assert_true(plan.placeholder_count > 0);
+		plan_release(&plan);
+	}
+	closer_free(mem_take(&w->sandbox->closer));
+	assert_int_equal(open_fds(), before);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -573,6 +606,7 @@ int main(void)
 		WITH_WORLD(a_git_file_may_say_anything),
 		WITH_WORLD(roots_that_may_not_be),
 		WITH_WORLD(walls_and_the_sockets_folder_are_made_when_missing),
+		WITH_WORLD(removed_placeholders_are_all_closed),
 		cmocka_unit_test(arguments_in_order),
 		cmocka_unit_test(sorting_puts_what_lies_below_right_after),
 	};
