@@ -236,6 +236,19 @@ static void write_usage(struct json_out *j, const struct bot *b)
 	json_put_double(j, "cache_hit", hit, 3);
 }
 
+const char *bot_rules_source(const struct bot_settings *s)
+{
+	if (!s->rules.p)
+		return NULL;
+	return str_starts(s->rules, STR("[")) ? "client" : "unreadable";
+}
+
+bool bot_rules_same(const struct bot_settings *x, const struct bot_settings *y)
+{
+	/* rules_put_json writes the same rules as the same bytes */
+	return (x->rules.p != NULL) == (y->rules.p != NULL) && str_eq(x->rules, y->rules);
+}
+
 static void write_confinement(struct json_out *j, const struct bot_settings *s)
 {
 	json_put_cstr(j, "sandbox", sandbox_mode_names[s->sandbox]);
@@ -243,6 +256,7 @@ static void write_confinement(struct json_out *j, const struct bot_settings *s)
 	json_put_bool(j, "network", s->network);
 	bot_write_strings(j, "unix_sockets", &s->unix_sockets);
 	json_put_bool(j, "git_commit", s->git_commit);
+	json_put_cstr(j, "rules_source", bot_rules_source(s));
 	bot_write_gates(j, "gates", s->gates, s->gate_count);
 }
 
@@ -294,6 +308,8 @@ void bot_write_record(struct json_out *j, const char *name, const struct bot *b,
 	write_views(j, b);
 	if (instructions)
 		json_put_str(j, "compaction_instructions", b->set.compaction_instructions);
+	if (instructions)
+		json_put_raw(j, "rules", b->set.rules);
 	bot_write_limits(j, &b->set);
 	json_close(j, '}');
 }

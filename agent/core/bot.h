@@ -104,8 +104,14 @@ bool gate_names_tool(const struct gate *g, struct str tool);
 int bot_add_gates(struct arena *a, struct bot_settings *set, const struct gate *add, size_t count,
 	struct error *err);
 
-/* The record of `create`, `inspect`, `bots` (spec 2.3). instructions are left out unless asked for.
- * name: NULL in an array. */
+/* Where its command rules are from: NULL (there are none), "client", or "unreadable": its client
+ * could not read them, and they refuse every command. */
+const char *bot_rules_source(const struct bot_settings *s);
+/* Whether two bots go by the same command rules. */
+bool bot_rules_same(const struct bot_settings *x, const struct bot_settings *y);
+
+/* The record of `create`, `inspect`, `bots` (spec 2.3). instructions and rules are left out unless
+ * asked for. name: NULL in an array. */
 void bot_write_record(struct json_out *j, const char *name, const struct bot *b, bool instructions);
 
 /* Its limits, fallbacks and the model that summarises, as members of the open object. */

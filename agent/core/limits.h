@@ -12,6 +12,7 @@ enum {
 	BOT_GATES_MAX = 8,                      /* ours */
 	BOT_ROOTS_MAX = 32,                     /* ours: each is a mount of every command */
 	BOT_UNIX_SOCKETS_MAX = 32,              /* ours */
+	BOT_RULES_MAX_BYTES = 262144,           /* ours: a file of rules may be as long */
 	GATE_TAG_MAX_BYTES = 128,               /* as a name */
 	GATE_EXPIRE_MAX_MS = 86400000,          /* spec 6.1 */
 	MODEL_MAX_BYTES = 256,                  /* spec 8.1: MODEL; PROVIDER is at most 64 */

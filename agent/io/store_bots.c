@@ -60,6 +60,7 @@ static const struct json_field settings_fields[] = {
 	SETTING(git_commit, JSON_FIELD_BOOL, .required = true),
 	SETTING(budget_tokens, JSON_FIELD_I64, .required = true),
 	JSON_I64(struct settings, approval_hold_ms),
+	SETTING(rules, JSON_FIELD_STR),
 	SETTING(compaction_instructions, JSON_FIELD_STR),
 	SETTING(compaction_model, JSON_FIELD_STR),
 	SETTING(fallbacks, JSON_FIELD_STRS),
@@ -93,6 +94,7 @@ static void write_settings(struct buf *to, const struct bot_settings *set)
 	json_put_bool(&j, "git_commit", set->git_commit);
 	bot_write_gates(&j, "gates", set->gates, set->gate_count);
 	json_put_i64(&j, "budget_tokens", set->budget_tokens);
+	put_given(&j, "rules", set->rules);
 	put_given(&j, "compaction_instructions", set->compaction_instructions);
 	put_given(&j, "compaction_model", set->compaction_model);
 	bot_write_strings(&j, "fallbacks", &set->fallbacks);
@@ -379,6 +381,7 @@ static int record_configured(struct store_tx *tx, const struct bot *b, struct er
 	bot_write_strings(&j, "unix_sockets", &b->set.unix_sockets);
 	json_put_bool(&j, "git_commit", b->set.git_commit);
 	bot_write_gates(&j, "gates", b->set.gates, b->set.gate_count);
+	json_put_cstr(&j, "rules_source", bot_rules_source(&b->set));
 	json_put_bool(&j, "compaction", b->set.compaction_instructions.p != NULL);
 	bot_write_limits(&j, &b->set);
 	json_close(&j, '}');

@@ -64,13 +64,15 @@ static void put_arguments(struct json_out *j, struct str arguments)
 
 static void put_escalation(struct json_out *j, const struct tool_judgement *judged)
 {
-	if (!judged || judged->reach != TOOL_LEAVES) {
+	if (!judged || (judged->reach != TOOL_LEAVES && !judged->asks)) {
 		json_put_null(j, "escalation");
 		return;
 	}
 	json_open_key(j, "escalation", '{');
 	json_put_cstr(j, "kind", judged->why);
 	json_put_str(j, "justification", str_cut(judged->justification, ARGUMENTS_SHOWN_BYTES));
+	json_put_bool(j, "outside", judged->reach == TOOL_LEAVES);
+	json_put_raw(j, "rule", judged->rule);
 	json_open_key(j, "paths", '[');
 	for (size_t i = 0; i < judged->path_count; i++)
 		json_put_str(j, NULL, judged->paths[i]);

@@ -64,6 +64,7 @@ struct background *background_new(const struct live_turn *t, const struct live_c
 	b->claim.granted = granted;
 	live_keep_bot(&b->arena, &t->bot, &b->bot);
 	b->judged.reach = c->judged.reach;
+	b->judged.free = c->judged.free;
 	b->tool = c->tool;
 	/* it was prepared once: the same text again cannot fail */
 	must(tool_prepare(c->tool, &b->arena, keep(b, c->arguments), &b->args, NULL) == 0);

@@ -55,6 +55,7 @@ struct daemon {
 	struct secret_store *secret_store;
 	struct secret_set *secrets;
 	struct tool_host host;
+	struct rulebook *rulebook;
 	struct guard_id never[4];
 	char *writer, *supervisor, *program, *itself;
 	char **command_env;

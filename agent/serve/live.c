@@ -5,6 +5,7 @@
 
 #include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
+#include "agent/serve/rulebook.h"
 #include "log/log.h"
 
 enum {
@@ -206,7 +207,21 @@ void live_keep_bot(struct arena *a, const struct bot *b, struct bot *ret)
 	set->compaction_model = keep(a, set->compaction_model);
 	set->fallbacks = keep_list(a, set->fallbacks);
 	set->allowed = keep_list(a, set->allowed);
+	set->rules = (struct str){NULL, 0};
 	keep_gates(a, set);
+}
+
+/* The settings as they are now. */
+static void take_bot(struct live_turn *t, const struct bot *b)
+{
+	const struct ruleset *before = t->rules;
+
+	live_keep_bot(&t->arena, b, &t->bot);
+	t->rules = rulebook_take(t->d->rulebook, b->set.rules);
+	if (t->rules)
+		t->bot.set.rules = t->rules->text;
+	rulebook_give(t->d->rulebook, before);
+	t->version++;
 }
 
 struct live_turn *live_new(struct daemon *d, const struct store_turn *info, const struct bot *bot)
@@ -214,7 +229,7 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 	struct live_turn *t = xcalloc(1, sizeof(*t));
 
 	t->d = d;
-	live_keep_bot(&t->arena, bot, &t->bot);
+	take_bot(t, bot);
 	t->info = *info;
 	t->info.bot_name = t->bot.name;
 	t->info.request_id = keep(&t->arena, info->request_id);
@@ -268,7 +283,7 @@ void live_configured(struct daemon *d, const struct bot *b)
 	struct live_turn *t = live_find(d, b->name);
 
 	if (t && t->bot.id == b->id)
-		live_keep_bot(&t->arena, b, &t->bot);
+		take_bot(t, b);
 }
 
 void live_round_release(struct live_turn *t)
@@ -324,6 +339,7 @@ static void turn_free(void *arg)
 	live_round_release(t);
 	live_context_release(t);
 	loop_timer_free(t->timer);
+	rulebook_give(t->d->rulebook, t->rules);
 	arena_release(&t->arena);
 	free(t);
 }

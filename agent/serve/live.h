@@ -25,6 +25,7 @@
 
 struct background;
 struct daemon;
+struct ruleset;
 struct wait_look;
 
 struct live_call {
@@ -32,6 +33,7 @@ struct live_call {
 	const struct tool *tool;             /* NULL: none of that name for this bot */
 	const void *args;
 	struct tool_judgement judged; /* as announced */
+	int64_t judged_version;       /* of the settings, when its turn came */
 	struct verdicts verdicts;
 	int64_t announced_mono_ms; /* when verdicts.announced_ms was, by the clock nobody sets */
 	bool required;             /* verdicts were found to be needed */
@@ -49,6 +51,8 @@ struct live_turn {
 	struct arena context; /* what goes into the call, until the provider needs it no more */
 	struct store_window window; /* in it */
 	struct bot bot; /* settings as of the last round or configure; jobs must not look at it */
+	const struct ruleset *rules; /* its command rules, NULL: none; bot.set.rules is in it */
+	int64_t version;             /* grows when the settings are replaced */
 	struct store_turn info;
 	struct str workspace;
 	int64_t rounds;
@@ -167,7 +171,7 @@ void live_wait(struct live_turn *t);
 void live_set_result(struct live_turn *t, struct str output, bool failed);
 void live_set_error(struct live_turn *t, const struct error *err);
 void live_claim_init(struct live_turn *t);
-/* Deep copies of what outlives the caller's. */
+/* Deep copies of what outlives the caller's; without the rules, which may be long. */
 void live_keep_bot(struct arena *a, const struct bot *b, struct bot *ret);
 void live_leave(struct live_turn *t);
 void live_step(struct live_turn *t, enum turn_event e);

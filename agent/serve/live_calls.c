@@ -9,11 +9,13 @@
 #include "agent/serve/daemon.h"
 #include "agent/serve/pictures.h"
 #include "agent/serve/round.h"
+#include "agent/serve/rulebook.h"
 #include "log/log.h"
 
 static const struct error_kind CALL_DENIED = {"approval_denied", ERROR_CLASS_DENIED};
 static const struct error_kind CAPACITY_EXHAUSTED = {"capacity_exhausted", ERROR_CLASS_LIMIT};
 static const struct error_kind CALL_CANCELLED = {"cancelled", ERROR_CLASS_CONFLICT};
+static const struct error_kind RULE_NO_GATE = {"rule_no_gate", ERROR_CLASS_DENIED};
 
 void live_context(const struct live_turn *t, const struct live_call *c, struct tool_context *ret)
 {
@@ -23,7 +25,8 @@ void live_context(const struct live_turn *t, const struct live_call *c, struct t
 		.workspace = t->workspace,
 		.model = t->info.model,
 		.turn = t->info.id,
-		.call_id = c->call_id};
+		.call_id = c->call_id,
+		.rules = t->rules ? t->rules->rules : NULL};
 }
 
 static bool is_listed(const struct str_list *l, struct str name)
@@ -64,11 +67,27 @@ static int judge(
 	return c->tool->judge(&context, &t->round, c->args, ret, err);
 }
 
-/* Under a sandbox only a call that leaves it is judged (AG-155); without one, every call a gate
- * names. */
+/* Under a sandbox only a call that leaves it is judged (AG-155), and that no allow rule lets out
+ * (AG-116); without one, every call a gate names. And what a prompt rule matches (AG-122). */
 static bool is_judged(const struct live_turn *t, const struct tool_judgement *j)
 {
-	return t->bot.set.sandbox == SANDBOX_FULL_ACCESS || j->reach == TOOL_LEAVES;
+	return t->bot.set.sandbox == SANDBOX_FULL_ACCESS || j->asks ||
+	       (j->reach == TOOL_LEAVES && !j->free);
+}
+
+/* Nobody is there to ask. */
+static void refuse_ungated(struct live_call *c, const struct tool_judgement *j)
+{
+	if (j->asks)
+		(void)error_set(&c->refusal, &RULE_NO_GATE,
+			"a command rule wants a verdict on this command, and no gate of this bot "
+			"judges '" STR_FMT "': " STR_FMT,
+			STR_ARG(c->name), STR_ARG(j->rule_shown));
+	else if (j->reach == TOOL_LEAVES)
+		(void)error_set(&c->refusal, &TOOL_NO_GATE,
+			"the call would leave the sandbox (%s) and no gate of this bot judges "
+			"'" STR_FMT "'",
+			j->why ? j->why : "outside", STR_ARG(c->name));
 }
 
 static void require_verdicts(
@@ -80,11 +99,8 @@ static void require_verdicts(
 	verdicts_init(&c->verdicts, &t->bot, c->name);
 	round_subject(c->name, c->arguments, &c->verdicts);
 	c->required = c->verdicts.count > 0;
-	if (c->verdicts.count == 0 && j->reach == TOOL_LEAVES)
-		(void)error_set(&c->refusal, &TOOL_NO_GATE,
-			"the call would leave the sandbox (%s) and no gate of this bot judges "
-			"'" STR_FMT "'",
-			j->why ? j->why : "outside", STR_ARG(c->name));
+	if (c->verdicts.count == 0)
+		refuse_ungated(c, j);
 }
 
 bool live_prepare_call(struct live_turn *t, struct live_call *c)
@@ -110,11 +126,13 @@ static enum turn_event look_again(struct live_turn *t, struct live_call *c)
 {
 	struct tool_judgement now;
 
+	c->judged_version = t->version;
 	if (judge(t, c, &now, &c->refusal) < 0)
 		return EV_REFUSED;
 	if (c->required && !tool_judgement_same(&c->judged, &now)) {
 		(void)error_set(&c->refusal, &GUARD_CHANGED,
-			"what the call would touch has changed since its verdict was asked for");
+			"what the call would touch, or a rule it goes by, has changed since its "
+			"verdict was asked for");
 		return EV_REFUSED;
 	}
 	if (!c->required)
@@ -124,6 +142,27 @@ static enum turn_event look_again(struct live_turn *t, struct live_call *c)
 	if (c->verdicts.count > 0 && c->verdicts.request == 0)
 		return EV_UNANNOUNCED;
 	return EV_CLEAR;
+}
+
+/* Between its decision and its start the settings may have been replaced: whether they, too, would
+ * let it run as it was decided. */
+static bool still_holds(struct live_turn *t, struct live_call *c, struct error *err)
+{
+	struct tool_judgement now;
+
+	if (c->judged_version == t->version)
+		return true;
+	c->judged_version = t->version;
+	if (judge(t, c, &now, err) < 0)
+		return false;
+	if (!tool_judgement_same(&c->judged, &now) || now.free != c->judged.free ||
+		(!c->required && now.asks)) {
+		(void)error_set(err, &GUARD_CHANGED,
+			"the bot's settings were replaced before the call started, and ask for "
+			"another decision");
+		return false;
+	}
+	return true;
 }
 
 void live_announced(const struct live_turn *t, struct live_call *c, int64_t request)
@@ -430,7 +469,8 @@ static void process_granted(struct live_turn *t)
 	live_context(t, c, context);
 	context->judged = &c->judged; /* a path that leads elsewhere by now is refused */
 	context->allowed = allowed_paths(t, c);
-	if (c->tool->start(context, &t->round, c->args, &order, &t->run, &err) == 0)
+	if (still_holds(t, c, &err) &&
+		c->tool->start(context, &t->round, c->args, &order, &t->run, &err) == 0)
 		return;
 	release_process(t);
 	live_set_error(t, &err);
@@ -469,9 +509,10 @@ static void run_in_background(struct live_turn *t)
 
 void live_run_tool(struct live_turn *t)
 {
-	const struct live_call *c = &t->calls[t->at];
+	struct live_call *c = &t->calls[t->at];
 
-	if (c->refusal.kind) { /* known at once when it started; no more after a park */
+	if (c->refusal.kind || !still_holds(t, c, &c->refusal)) {
+		/* known at once when it started; no more after a park */
 		live_set_error(t, &c->refusal);
 		live_step(t, EV_TOOL_DONE);
 	} else if (c->tool->waits) {

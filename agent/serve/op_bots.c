@@ -5,6 +5,7 @@
 #include "agent/core/bot.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
+#include "agent/serve/rulebook.h"
 #include "os/os.h"
 
 static const struct error_kind MODEL_REQUIRED = {"model_required", ERROR_CLASS_USAGE};
@@ -28,7 +29,7 @@ struct settings_args {
 	struct bot_limits limits;
 	int cache_ttl;
 	struct str_list tools, writable_roots, unix_sockets, fallbacks;
-	const struct json *gates;
+	const struct json *gates, *rules;
 	int sandbox;
 	bool network, git_commit;
 };
@@ -41,6 +42,7 @@ enum settings_field {
 	F_UNIX,
 	F_GIT,
 	F_GATES,
+	F_RULES,
 	F_WORKSPACE,
 	F_CACHE_TTL,
 	F_COMPACTION_INSTRUCTIONS,
@@ -69,6 +71,7 @@ enum settings_field {
 		.item_max = GUARD_PATH_MAX_BYTES),                                                 \
 	[F_GIT] = JSON_BOOL(struct settings_args, git_commit),                                     \
 	[F_GATES] = JSON_NODE(struct settings_args, gates),                                        \
+	[F_RULES] = JSON_NODE(struct settings_args, rules),                                        \
 	[F_WORKSPACE] = JSON_STR(struct settings_args, workspace),                                 \
 	[F_CACHE_TTL] = JSON_ENUM(struct settings_args, cache_ttl, bot_cache_ttl_names),           \
 	[F_COMPACTION_INSTRUCTIONS] = JSON_STR(struct settings_args, compaction_instructions,      \
@@ -175,7 +178,8 @@ static int read_settings(struct request *r, const struct settings_args *args,
 	set->network = args->network;
 	set->git_commit = args->git_commit;
 	set->unix_sockets = args->unix_sockets;
-	if (read_folders(r, args, set, err) < 0)
+	if (read_folders(r, args, set, err) < 0 ||
+		(given(r, F_RULES) && rulebook_read(&r->arena, args->rules, &set->rules, err) < 0))
 		return -1;
 	if (!given(r, F_GATES))
 		return 0;
@@ -399,6 +403,8 @@ static void merge(const struct request *r, const struct bot_settings *from, stru
 		to->git_commit = from->git_commit;
 	if (given(r, F_WORKSPACE))
 		to->workspace = from->workspace;
+	if (given(r, F_RULES))
+		to->rules = from->rules;
 	if (given(r, F_GATES)) {
 		to->gates = from->gates;
 		to->gate_count = from->gate_count;

@@ -25,13 +25,16 @@ static const char *const reach_names[] = {
 
 struct judged {
 	int reach;
-	bool too_much;
-	struct str why, justification;
+	bool too_much, asks, free;
+	struct str why, justification, rule;
 	struct str_list paths, real;
 };
 static const struct json_field judged_fields[] = {
 	JSON_ENUM(struct judged, reach, reach_names, .required = true),
 	JSON_BOOL(struct judged, too_much),
+	JSON_BOOL(struct judged, asks),
+	JSON_BOOL(struct judged, free),
+	JSON_STR(struct judged, rule),
 	JSON_STR(struct judged, why, .nullable = true),
 	JSON_STR(struct judged, justification, .nullable = true),
 	JSON_STRS(struct judged, paths),
@@ -47,6 +50,10 @@ struct str round_judged(struct arena *a, const struct tool_judgement *t)
 	json_open(&j, '{');
 	json_put_cstr(&j, "reach", reach_names[t->reach]);
 	json_put_cstr(&j, "why", t->why);
+	json_put_bool(&j, "asks", t->asks);
+	json_put_bool(&j, "free", t->free);
+	if (t->asks)
+		json_put_str(&j, "rule", t->rule);
 	json_put_str(&j, "justification", t->justification);
 	bot_write_strings(&j, "paths", &paths);
 	bot_write_strings(&j, "real", &t->real);
@@ -72,6 +79,9 @@ static int read_judged(
 			"what the call would touch was too much to be kept while it waited");
 	*ret = (struct tool_judgement){
 		.reach = (enum tool_reach)in.reach,
+		.asks = in.asks,
+		.free = in.free,
+		.rule = in.rule,
 		.why = in.why.p, /* a parsed string has its NUL */
 		.real = in.real,
 		.justification = in.justification,

@@ -13,6 +13,7 @@
 #include "agent/io/tokens.h"
 #include "agent/serve/artifact.h"
 #include "agent/serve/daemon.h"
+#include "agent/serve/rulebook.h"
 #include "fetch/fetch.h"
 #include "os/os.h"
 
@@ -213,6 +214,7 @@ void setup_tools(struct daemon *d)
 {
 	make_sandbox(d);
 	note_store_files(d);
+	d->rulebook = rulebook_new();
 	d->host.loop = d->loop;
 	d->host.sandbox = d->sandbox;
 	d->host.secrets = d->secrets;
@@ -221,6 +223,7 @@ void setup_tools(struct daemon *d)
 	d->host.supervisor = d->supervisor;
 	d->host.socket = d->o->socket;
 	d->host.program = d->program;
+	d->host.path = getenv("PATH");
 	d->host.never = d->never;
 	d->host.artifact = artifact_fetch;
 	d->host.artifact_arg = d;
@@ -230,6 +233,7 @@ void setup_tools(struct daemon *d)
 
 void setup_release(struct daemon *d)
 {
+	rulebook_free(d->rulebook);
 	sandbox_free(d->sandbox);
 	secret_set_free(d->secrets);
 	secret_store_free(d->secret_store);

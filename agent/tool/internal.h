@@ -9,6 +9,7 @@
 #define TOOL_WHY_ESCALATED "require_escalated"
 #define TOOL_WHY_OUTSIDE   "outside_writable_folders"
 #define TOOL_WHY_PROTECTED "protected"
+#define TOOL_WHY_RULE      "rule" /* … or needs a verdict where it is */
 
 /*
  * A run: the part that every tool's own struct starts with. `busy` says that a worker or the store
@@ -69,6 +70,11 @@ int tool_targets_find(const struct tool_context *c, const struct str_list *paths
 
 /* That a file is each of those that verdicts named: GUARD_CHANGED. Brief. */
 int tool_check_allowed(const struct tool_context *c, const struct guard_path *p, struct error *err);
+
+/* What the bot's command rules make of a judgement of this script (spec 7.8). RULES_FORBIDDEN,
+ * RULES_UNREADABLE. */
+int tool_rules_judge(const struct tool_context *c, struct arena *a, struct str script,
+	struct tool_judgement *j, struct error *err);
 
 /* Whether the bot has a sandbox. */
 bool tool_sandboxed(const struct tool_context *c);

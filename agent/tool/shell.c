@@ -72,8 +72,6 @@ static int shell_judge(const struct tool_context *c, struct arena *a, const void
 {
 	const struct shell_args *s = args;
 
-	(void)a;
-	(void)err;
 	*ret = (struct tool_judgement){.reach = TOOL_CONFINED, .justification = s->justification};
 	if (!tool_sandboxed(c)) {
 		ret->reach = TOOL_OUTSIDE;
@@ -81,7 +79,7 @@ static int shell_judge(const struct tool_context *c, struct arena *a, const void
 		ret->reach = TOOL_LEAVES;
 		ret->why = TOOL_WHY_ESCALATED;
 	}
-	return 0;
+	return tool_rules_judge(c, a, s->command, ret, err); /* what /bin/sh -c gets */
 }
 
 /*

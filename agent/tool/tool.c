@@ -14,7 +14,7 @@ const struct error_kind TOOL_REFUSED_PATH = {"protected_path", ERROR_CLASS_DENIE
 enum {
 	ERROR_OUTPUT_MAX_BYTES = 16 *
 				 ERROR_TEXT_MAX, /* ours: an error's text, escaped and redacted */
-	ENVIRON_OWN_MAX = 9, /* variables set for a command, see own_variables */
+	ENVIRON_OWN_MAX = 10, /* variables set for a command, see own_variables */
 };
 
 const struct tool *tool_find(struct str name)
@@ -26,12 +26,14 @@ const struct tool *tool_find(struct str name)
 	return NULL;
 }
 
-bool tool_judgement_same(const struct tool_judgement *x, const struct tool_judgement *y)
+bool tool_judgement_same(const struct tool_judgement *older, const struct tool_judgement *newer)
 {
-	if (x->reach != y->reach || x->real.count != y->real.count)
+	if (older->reach != newer->reach || older->real.count != newer->real.count)
 		return false;
-	for (size_t i = 0; i < x->real.count; i++) {
-		if (!str_eq(x->real.items[i], y->real.items[i]))
+	if (newer->asks && (!older->asks || !str_eq(older->rule, newer->rule)))
+		return false;
+	for (size_t i = 0; i < older->real.count; i++) {
+		if (!str_eq(older->real.items[i], newer->real.items[i]))
 			return false;
 	}
 	return true;
@@ -134,6 +136,11 @@ const struct sandbox_policy *tool_policy(const struct tool_context *c, struct ar
 	return p;
 }
 
+static bool is_let_out(const struct tool_context *c)
+{
+	return c->judged && c->judged->free;
+}
+
 /* Who is running, for the command and for the CLI in it (spec 1.3). Returns how many. */
 static size_t own_variables(const struct tool_context *c, struct arena *a, bool outside, char **set)
 {
@@ -153,6 +160,9 @@ static size_t own_variables(const struct tool_context *c, struct arena *a, bool 
 	/* A confined command must not find the daemon's own socket; it is masked there, too. */
 	if (outside || !tool_sandboxed(c))
 		set[n++] = arena_printf(a, "AGENT_SOCKET=%s", c->host->socket);
+	/* What an allow rule lets out was named by its bare name (AG-228). */
+	if (outside && is_let_out(c) && c->host->path)
+		set[n++] = arena_printf(a, "PATH=%s", c->host->path);
 	must(n <= ENVIRON_OWN_MAX);
 	set[n] = NULL;
 	return n;
@@ -162,17 +172,19 @@ char **tool_environ(const struct tool_context *c, struct arena *a, bool outside)
 {
 	static const struct str drop[] = {
 		{"AGENT_SOCKET",    12},
-		{"AGENT_SOCKET_FD", 15},
-		{"AGENT_PARENT",    12},
+                {"AGENT_SOCKET_FD", 15},
+                {"AGENT_PARENT",    12},
 		{"AGENT_PARENT_ID", 15},
+		{"PATH",            4 }, /* the last: of what an allow rule lets out only */
 	};
+	size_t dropped = outside && is_let_out(c) ? ARRAY_LEN(drop) : ARRAY_LEN(drop) - 1;
 	char *set[ENVIRON_OWN_MAX + 1];
 	_cleanup_(mem) char **made = NULL;
 	size_t count = 0;
 	char **env;
 
 	(void)own_variables(c, a, outside, set);
-	made = secret_environ(c->host->env, drop, ARRAY_LEN(drop), set);
+	made = secret_environ(c->host->env, drop, dropped, set);
 	while (made[count])
 		count++;
 	env = arena_alloc(a, (count + 1) * sizeof(*env));

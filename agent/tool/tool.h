@@ -19,6 +19,7 @@
 #include "json/json.h"
 #include "loop/loop.h"
 #include "mem/mem.h"
+#include "rule/rule.h"
 #include "sandbox/sandbox.h"
 #include "secret/secret.h"
 #include "text/text.h"
@@ -53,6 +54,7 @@ struct tool_host {
 	const char *supervisor; /* path of consort-supervise */
 	const char *socket;     /* the daemon's own: AGENT_SOCKET of commands outside the sandbox */
 	const char *program;    /* path of agent: AGENT_BIN */
+	const char *path; /* PATH of the daemon, for what an allow rule lets out; NULL: none */
 	const struct guard_id *never; /* files this process must not open (the store) */
 	size_t never_count;
 	/* Reads an artifact for `read`, from a line on (1: the first): asynchronous, done on the
@@ -78,6 +80,7 @@ struct tool_context {
 	int64_t turn;
 	struct str call_id;
 	struct tool_spill *spill; /* of a command in the background, else NULL */
+	const struct rules *rules; /* for judge: the bot's command rules, NULL: none */
 	/* For start: what was judged and allowed, or NULL. A path that by then resolves elsewhere
 	 * is refused (path_changed), so that an allow holds for what was shown and for nothing
 	 * else. */
@@ -102,6 +105,8 @@ struct tool_judgement {
 	size_t path_count;
 	struct str_list real;     /* all of them, in the order of the call */
 	struct str justification; /* what the model said, or absent */
+	struct str rule;          /* of asks: {"pattern", "justification", "tangled"}, as JSON */
+	struct str rule_shown;    /* the same as a line, when just judged */
 };
 
 struct tool_artifact {
@@ -159,9 +164,10 @@ struct tool {
 	const struct tool_wait *(*waits)(const void *args);
 };
 
-/* Whether two judgements of one call name the same reach and the same real paths: after a restart a
- * call is judged anew, and an answer to the older judgement holds only where nothing moved. */
-bool tool_judgement_same(const struct tool_judgement *x, const struct tool_judgement *y);
+/* Whether an answer to the older judgement of a call holds for the newer one: the same reach, the
+ * same real paths, and no rule that asks but the one that asked then. A call is judged anew when
+ * its turn comes, after a restart and after its bot was configured. */
+bool tool_judgement_same(const struct tool_judgement *older, const struct tool_judgement *newer);
 
 /* NULL-terminated; in the order the model is shown them. */
 extern const struct tool *const tool_table[];

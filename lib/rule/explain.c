@@ -21,7 +21,7 @@ static void put_pattern(struct buf *to, const struct rule *rule)
 	}
 }
 
-static void put_rule(struct buf *to, const struct rule *rule)
+void rule_put_text(const struct rule *rule, struct buf *to)
 {
 	(void)buf_printf(to, "%s [", rule_decision_names[rule->decision]);
 	put_pattern(to, rule);
@@ -76,7 +76,7 @@ static void put_miss(
 			rule_element_has(&rule->pattern[i], c->words[i].text)))
 		i++;
 	(void)buf_puts(to, "    not ");
-	put_rule(to, rule);
+	rule_put_text(rule, to);
 	if (i < c->count) {
 		(void)buf_printf(to, "\n      word %zu is ", i + 1);
 		put_word(to, a, &c->words[i]);
@@ -106,7 +106,7 @@ static void put_command(struct buf *to, struct arena *a, const struct rules *r, 
 			continue;
 		matched++;
 		(void)buf_puts(to, "    matches ");
-		put_rule(to, &r->items[i]);
+		rule_put_text(&r->items[i], to);
 		(void)buf_putc(to, '\n');
 	}
 	for (size_t i = 0; i < r->count && matched == 0 && exact && missed < NEAR_MAX; i++) {
@@ -133,7 +133,7 @@ static void put_outcome(
 	(void)buf_printf(to, "%s: %s\n", rule_decision_names[v->decision], means[v->decision]);
 	if (v->rule && v->decision > RULE_ALLOW) {
 		(void)buf_puts(to, "  by ");
-		put_rule(to, v->rule);
+		rule_put_text(v->rule, to);
 		(void)buf_putc(to, '\n');
 	}
 	if (v->tangled)

@@ -135,13 +135,18 @@ static void put_element(struct json_out *j, const struct str_list *element)
 	json_close(j, ']');
 }
 
-static void put_rule(struct json_out *j, const struct rule *rule)
+void rule_put_pattern(const struct rule *rule, struct json_out *j)
 {
-	json_open(j, '{');
 	json_open_key(j, "pattern", '[');
 	for (size_t i = 0; i < rule->length; i++)
 		put_element(j, &rule->pattern[i]);
 	json_close(j, ']');
+}
+
+static void put_rule(struct json_out *j, const struct rule *rule)
+{
+	json_open(j, '{');
+	rule_put_pattern(rule, j);
 	json_put_cstr(j, "decision", rule_decision_names[rule->decision]);
 	if (rule->justification.p)
 		json_put_str(j, "justification", rule->justification);

@@ -172,6 +172,8 @@ const struct rule *rules_at(const struct rules *r, size_t i); /* in the order th
 int rules_from_json(const struct json *value, struct rules **ret, struct error *err);
 /* The same form; name is NULL in arrays and at the top. */
 void rules_put_json(const struct rules *r, struct json_out *j, const char *name);
+/* The member `pattern` of one rule. */
+void rule_put_pattern(const struct rule *rule, struct json_out *j);
 
 /*
  * The text of a `.rules` file, added to a set; `name` is what errors call it. RULES_UNREADABLE or
@@ -213,6 +215,8 @@ struct rule_verdict {
 void rules_decide(const struct rules *r, struct str script, struct rule_verdict *ret);
 /* Why a script was forbidden, for a person or a model: RULES_UNREADABLE or RULES_FORBIDDEN. -1. */
 int rules_refusal(const struct rules *r, const struct rule_verdict *v, struct error *err);
+/* Appends one rule for a person: "prompt [git push|fetch] (rule 3): why". */
+void rule_put_text(const struct rule *rule, struct buf *to);
 /* Appends why a script is decided as it is, command by command and word by word, for a person: what
  * comes from outside is made visible. The decision is rules_decide's. */
 void rules_explain(const struct rules *r, struct str script, struct buf *to);
