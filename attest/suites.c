@@ -18,6 +18,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_protected,
 	attest_agent_writes,
 	attest_agent_gates,
+	attest_agent_rules,
 	attest_agent_secrets,
 	attest_agent_login,
 	attest_agent_providers,
