@@ -30,6 +30,7 @@ extern const struct attest_case attest_agent_writes[];
 extern const struct attest_case attest_agent_gates[];
 extern const struct attest_case attest_agent_rules[];
 extern const struct attest_case attest_agent_secrets[];
+extern const struct attest_case attest_agent_config[];
 extern const struct attest_case attest_agent_login[];
 extern const struct attest_case attest_agent_providers[];
 extern const struct attest_case attest_agent_bedrock[];

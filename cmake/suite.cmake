@@ -11,6 +11,9 @@ set(CONSORT_BWRAP "" CACHE STRING "the one path of bubblewrap, instead of the sy
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_EXTENSIONS ON)
+# C++ for the one library there is no C for (lib/toml).
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
@@ -23,6 +26,7 @@ find_program(SUITE_CCACHE ccache)
 mark_as_advanced(SUITE_CCACHE)
 if(SUITE_CCACHE AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
 	set(CMAKE_C_COMPILER_LAUNCHER ${SUITE_CCACHE})
+	set(CMAKE_CXX_COMPILER_LAUNCHER ${SUITE_CCACHE})
 endif()
 
 # So does a quick linker, for builds that do not ship.
@@ -33,8 +37,10 @@ if(SUITE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_C_COMPILER_ID STRE
 endif()
 
 add_library(suite_flags INTERFACE)
-target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes
-	-Wmissing-prototypes -Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers
+target_compile_options(suite_flags INTERFACE -Wall -Wextra -Wformat=2 -Wshadow
+	$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+	-Wpointer-arith -Wundef -Wvla -Wno-missing-field-initializers
+	$<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>
 	$<$<BOOL:${CONSORT_WERROR}>:-Werror> -fno-omit-frame-pointer -fstack-protector-strong)
 # A library that nothing is used of is not loaded either: check.links counts on it.
 target_link_options(suite_flags INTERFACE -Wl,--as-needed)
@@ -77,6 +83,7 @@ set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_libseccomp 2.5.4)
 set(SUITE_MINIMUM_openssl 3.0)
 set(SUITE_MINIMUM_zlib 1.2.13)
+set(SUITE_MINIMUM_tomlplusplus 3.3.0)
 set(SUITE_MINIMUM_cmocka 1.1.5)
 set(SUITE_MINIMUM_jansson 2.14)
 

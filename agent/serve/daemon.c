@@ -195,8 +195,9 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct store_recovery recovery = {.ready_turns = 0};
 
-	if (own_store(d, err) < 0 || setup_keys(d, err) < 0 || setup_helpers(d, err) < 0 ||
-		setup_providers(d, err) < 0 || open_store(d, &recovery, err) < 0)
+	if (setup_config(d, err) < 0 || own_store(d, err) < 0 || setup_keys(d, err) < 0 ||
+		setup_helpers(d, err) < 0 || setup_providers(d, err) < 0 ||
+		open_store(d, &recovery, err) < 0)
 		return -1;
 	setup_tools(d);
 	if (open_socket(d, err) < 0)

@@ -56,6 +56,7 @@ struct daemon {
 	struct secret_set *secrets;
 	struct tool_host host;
 	struct rulebook *rulebook;
+	struct config *config;
 	struct guard_id never[4];
 	char *writer, *supervisor, *program, *itself;
 	char **command_env;

@@ -9,6 +9,7 @@
 
 #include "agent/io/aws_credentials.h"
 #include "agent/io/chatgpt.h"
+#include "agent/io/config.h"
 #include "agent/io/provider_spec.h"
 #include "agent/io/tokens.h"
 #include "agent/serve/artifact.h"
@@ -27,6 +28,15 @@ int setup_store_folder(const char *store, struct error *err)
 		return 0;
 	*slash = '\0';
 	return os_mkdir_private(folder, NULL, err);
+}
+
+int setup_config(struct daemon *d, struct error *err)
+{
+	_cleanup_(mem) char *path = NULL;
+
+	if (config_path(&path, err) < 0)
+		return -1;
+	return config_read(path, &d->config, err);
 }
 
 int setup_keys(struct daemon *d, struct error *err)
@@ -76,9 +86,11 @@ static int open_net(struct daemon *d, struct error *err)
 	return 0;
 }
 
-/* What commands do not get: the variables of all presets, and those the providers name. */
+/* What commands do not get, whatever the policy keeps or sets: the variables of all presets, and
+ * those the providers name. */
 static void withhold_keys(struct daemon *d)
 {
+	_cleanup_(mem) char **env = config_environ(d->config, environ);
 	size_t count = 0, providers = providers_count(d->providers);
 	struct str *drop;
 
@@ -100,7 +112,7 @@ static void withhold_keys(struct daemon *d)
 		secret_set_add_secret(d->secrets, provider_key(p));
 		drop[count++] = provider_key_env(p);
 	}
-	d->command_env = secret_environ(environ, drop, count, NULL);
+	d->command_env = secret_environ(env, drop, count, NULL);
 	free(drop);
 }
 
@@ -234,6 +246,7 @@ void setup_tools(struct daemon *d)
 void setup_release(struct daemon *d)
 {
 	rulebook_free(d->rulebook);
+	config_free(d->config);
 	sandbox_free(d->sandbox);
 	secret_set_free(d->secrets);
 	secret_store_free(d->secret_store);

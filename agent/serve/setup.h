@@ -11,6 +11,8 @@ struct store_turn;
 
 /* The store's folder is made 0700 when it is not there (AG-029), else left alone (AG-031). */
 int setup_store_folder(const char *store, struct error *err);
+/* ~/.agent/config.toml. CONFIG_INVALID. */
+int setup_config(struct daemon *d, struct error *err);
 /* ~/.agent/env. */
 int setup_keys(struct daemon *d, struct error *err);
 /* The providers that the options name, else those of the well-known keys that are set; then the
