@@ -8,12 +8,13 @@
 #include "agent/cmd/limits.h"
 #include "agent/cmd/newbot.h"
 #include "agent/cmd/output.h"
+#include "agent/cmd/ruleset.h"
 #include "agent/core/limits.h"
 #include "mem/mem.h"
 
 struct options {
 	struct place_options place;
-	const char *bot, *sandbox, *network, *workspace, *approval, *approve;
+	const char *bot, *sandbox, *network, *workspace, *approval, *approve, *rules;
 	struct cli_texts writable_roots, unix_sockets;
 	struct limit_options limits;
 };
@@ -32,6 +33,8 @@ static const struct cli_option own[] = {
 	CLI_OPT_TEXT(struct options, approval, "approval", "MODE", "full, manual or auto"),
 	CLI_OPT_TEXT(struct options, approve, "approve", "TOOL,TOOL…",
 		"whose calls wait for a verdict (shell,write,edit,apply_patch)"),
+	CLI_OPT_TEXT(struct options, rules, "rules", "PATH",
+		"the command rules, all of them: a file or a folder of *.rules ('' for none)"),
 };
 
 static int check(const struct options *o)
@@ -39,7 +42,7 @@ static int check(const struct options *o)
 	if (!o->bot)
 		return cli_usage("configure", "needs --bot NAME");
 	if (!o->sandbox && !o->network && !o->workspace && !o->approval && !o->approve &&
-		o->writable_roots.count == 0 && o->unix_sockets.count == 0 &&
+		!o->rules && o->writable_roots.count == 0 && o->unix_sockets.count == 0 &&
 		!limits_given(&o->limits))
 		return cli_usage("configure", "needs a setting to replace");
 	if (o->network && strcmp(o->network, "on") != 0 && strcmp(o->network, "off") != 0)
@@ -124,6 +127,7 @@ static int configure(
 		json_put_bool(&a.j, "network", strcmp(o->network, "on") == 0);
 	if (gates)
 		approval_put(&a.j, &approval);
+	ruleset_put(&a.j, "configure", o->rules);
 	if (put_paths(&a.j, "writable_roots", "writable-root", &o->writable_roots, err) < 0 ||
 		put_paths(&a.j, "unix_sockets", "unix-socket", &o->unix_sockets, err) < 0 ||
 		put_workspace(&a.j, o->workspace, err) < 0 ||

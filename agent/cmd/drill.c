@@ -164,6 +164,36 @@ static void put_outcome(struct buf *to, struct str output)
 	}
 }
 
+/* The rules let it out, unasked: the bot has no such rule, so that it was not. */
+static bool is_let_out(const struct drill *d, const struct drill_call *c, struct buf *reason)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct rule_verdict v;
+	struct str script;
+
+	if (!d->rules || !d->sandboxed || strcmp(c->name, "shell") != 0)
+		return false;
+	script = render_call_argument(&a, str_from(c->arguments), "command");
+	if (!script.p)
+		return false;
+	rules_decide(d->rules, script, &v);
+	if (v.decision != RULE_ALLOW)
+		return false;
+	(void)buf_puts(reason, "nobody is asked: "); /* full is seen by the owner */
+	rule_put_text(v.rule, reason);
+	return true;
+}
+
+/* Whether its error is one of command rules. */
+static bool is_rules_error(struct str output)
+{
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct str code = render_call_argument(&a, output, "error");
+
+	return str_is(code, "rule_forbidden") || str_is(code, "rule_no_gate") ||
+	       str_is(code, "rules_unreadable");
+}
+
 /* What a person would be asked, or would not. */
 static void put_asked(struct buf *to, const struct drill *d, const struct drill_call *c)
 {
@@ -200,7 +230,13 @@ const struct drill_call *drill_completed(
 	if (!c)
 		return NULL;
 	c->verdict = judge(d, c, data);
-	if (c->verdict == DRILL_ASKS || (c->verdict == DRILL_OUTSIDE && !c->started))
+	c->by_rule = c->verdict == DRILL_ASKS      ? c->why && strcmp(c->why, "rule") == 0
+		     : c->verdict == DRILL_REFUSED ? is_rules_error(output)
+						   : false;
+	if (!c->by_rule && is_let_out(d, c, &reason)) {
+		c->verdict = DRILL_OUTSIDE;
+		c->by_rule = true;
+	} else if (c->verdict == DRILL_ASKS || (c->verdict == DRILL_OUTSIDE && !c->started))
 		put_asked(&reason, d, c);
 	else
 		put_outcome(&reason, output);
@@ -212,13 +248,16 @@ const struct drill_call *drill_completed(
 
 void drill_write(const struct drill *d, const struct drill_call *c, bool colours, struct buf *to)
 {
+	const char *rule = !c->by_rule                   ? ""
+			   : c->verdict == DRILL_OUTSIDE ? " (allow rule)"
+							 : " (rule)";
 	_cleanup_(mem) char *label = c->verdict == DRILL_ASKS && d->asks
-					     ? xasprintf("would ask %s", d->asks)
-					     : xstrdup(shown_names[c->verdict]);
+					     ? xasprintf("would ask %s%s", d->asks, rule)
+					     : xasprintf("%s%s", shown_names[c->verdict], rule);
+	int gap = COLUMN - (int)strlen(label);
 
 	style_put(to, colours, looks[c->verdict], label);
-	(void)buf_printf(
-		to, "%*s", COLUMN - (int)strlen(label), ""); /* full is seen by the owner */
+	(void)buf_printf(to, "%*s", gap > 2 ? gap : 2, ""); /* full is seen by the owner */
 	if (strcmp(c->name, "shell") == 0)
 		(void)buf_puts(to, "$ ");
 	else
@@ -248,6 +287,8 @@ void drill_write_json(const struct drill_call *c, struct buf *to)
 	else
 		json_put_cstr(&j, "arguments_text", c->arguments);
 	json_put_cstr(&j, "verdict", drill_names[c->verdict]);
+	if (c->by_rule)
+		json_put_bool(&j, "by_rule", true);
 	json_put_cstr(&j, "reason", c->reason);
 	json_close(&j, '}');
 	(void)buf_putc(to, '\n');

@@ -8,6 +8,7 @@
 
 #include "json/json.h"
 #include "mem/mem.h"
+#include "rule/rule.h"
 #include "text/text.h"
 
 enum drill_verdict {
@@ -21,8 +22,11 @@ enum drill_verdict {
 extern const char *const drill_names[DRILL_VERDICTS]; /* "confined", "open", "would_ask", … */
 
 struct drill {
-	struct list calls; /* struct drill_call, as they were made */
-	const char *asks;  /* tag of the gate a person would have, NULL: none */
+	struct list calls;         /* struct drill_call, as they were made */
+	const struct rules *rules; /* the person's, of which the bot has none that allow; NULL:
+				      none */
+	bool sandboxed;
+	const char *asks; /* tag of the gate a person would have, NULL: none */
 	size_t counts[DRILL_VERDICTS];
 };
 struct drill_call {
@@ -31,6 +35,7 @@ struct drill_call {
 	bool started, sandboxed;
 	char *why, *justification; /* of what it was asked for; may be NULL */
 	enum drill_verdict verdict;
+	bool by_rule; /* a command rule decided it */
 	char *reason; /* one line */
 };
 

@@ -9,6 +9,7 @@
 #include "agent/cmd/ask.h"
 #include "agent/cmd/caller.h"
 #include "agent/cmd/limits.h"
+#include "agent/cmd/ruleset.h"
 #include "agent/cmd/words.h"
 #include "agent/core/limits.h"
 #include "mem/mem.h"
@@ -46,6 +47,8 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 		"(AGENT_APPROVAL, full)"),
 	CLI_OPT_TEXT(struct newbot_options, approve, "approve", "TOOL,TOOL…",
 		"whose calls wait for a verdict (shell,write,edit,apply_patch)"),
+	CLI_OPT_TEXT(struct newbot_options, rules, "rules", "PATH",
+		"the command rules it goes by: a file, or the files *.rules of a folder"),
 };
 
 static const char *const default_tools[] = {
@@ -84,6 +87,7 @@ const char *newbot_given(const struct newbot_options *o)
 		{o->unix_sockets.count > 0,    "unix-socket"      },
 		{o->approval != NULL,          "approval"         },
 		{o->approve != NULL,           "approve"          },
+		{o->rules != NULL,             "rules"            },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -100,13 +104,10 @@ int newbot_path(const char *option, const char *path, char **ret, struct error *
 	return 0;
 }
 
-static bool daemon_has_tool(const struct client *c, struct str name)
+/* Whether a list of `ready` has this tool. */
+static bool daemon_lists(const struct client *c, const char *list, struct str name)
 {
-	const struct json *tools = json_get(client_ready(c), "tools");
-
-	if (!tools)
-		return false;
-	json_for_each (tool, tools) {
+	json_for_each (tool, ask_list(client_ready(c), list)) {
 		if (str_eq(json_str(tool), name))
 			return true;
 	}
@@ -125,7 +126,8 @@ static int read_tools(struct arena *a, const struct client *c, const char *given
 	if (given)
 		return approval_split(a, "tools", given, ret, err);
 	for (size_t i = 0; i < ARRAY_LEN(default_tools); i++) {
-		if (daemon_has_tool(c, str_from(default_tools[i])))
+		if (daemon_lists(c, "tools", str_from(default_tools[i])) &&
+			!daemon_lists(c, "not_by_default", str_from(default_tools[i])))
 			l.items[l.count++] = str_from(default_tools[i]);
 	}
 	*ret = l;
@@ -287,6 +289,7 @@ static int create(struct client *c, const struct newbot *n, const char *name,
 	json_put_cstr(&a.j, "bot", name);
 	json_put_str(&a.j, "model", model_of(n, &ch));
 	json_put_cstr(&a.j, "workspace", ch.folder);
+	ruleset_put(&a.j, "run", n->options->rules);
 	if (put_confinement(&a.j, n->options, err) < 0 ||
 		put_character(&a.j, c, n->options, &ch, err) < 0 ||
 		(n->limits && limits_put(&a.j, n->limits, err) < 0) ||

@@ -13,12 +13,12 @@ struct limit_options;
 /* Only of use when a bot is made: a usage error otherwise. */
 struct newbot_options {
 	const char *tools, *instructions, *instructions_file, *reasoning, *sandbox, *approval,
-		*approve, *profile;
+		*approve, *profile, *rules;
 	struct cli_number budget_tokens;
 	struct cli_texts writable_roots, unix_sockets;
 	bool network, agents;
 };
-enum { NEWBOT_OPTIONS = 13 };
+enum { NEWBOT_OPTIONS = 14 };
 extern const struct cli_option newbot_options[NEWBOT_OPTIONS];
 
 /* The name of a flag that was given, or NULL. */

@@ -10,6 +10,7 @@
 #include "agent/cmd/outcome.h"
 #include "agent/cmd/output.h"
 #include "agent/cmd/render_call.h"
+#include "agent/cmd/ruleset.h"
 #include "agent/cmd/stage.h"
 #include "agent/cmd/stream.h"
 #include "agent/cmd/style.h"
@@ -30,7 +31,7 @@ static const char refusal[] = "this is a rehearsal: nothing leaves the sandbox";
 static const struct error_kind INTERRUPTED = {"interrupted", ERROR_CLASS_UNAVAILABLE};
 
 struct options {
-	const char *sandbox, *workspace, *approval, *approve, *prompt;
+	const char *sandbox, *workspace, *approval, *approve, *prompt, *rules;
 	struct cli_texts writable_roots;
 	bool network, json;
 };
@@ -47,6 +48,8 @@ static const struct cli_option own[] = {
 		"full, manual or auto, as for run (full)"),
 	CLI_OPT_TEXT(struct options, approve, "approve", "TOOL,TOOL…",
 		"whose calls wait for a verdict (shell,write,edit,apply_patch)"),
+	CLI_OPT_TEXT(struct options, rules, "rules", "PATH",
+		"the command rules to try: a file, or the files *.rules of a folder"),
 	CLI_OPT_TEXT(struct options, prompt, "prompt", "TEXT", "the prompt (the script's)"),
 	CLI_OPT_FLAG(struct options, json, "json", "print a line of JSON for each call"),
 };
@@ -55,6 +58,7 @@ static const struct cli_option own[] = {
 struct trial {
 	const struct options *o;
 	struct rehearsal *script;
+	struct rules *rules;      /* NULL: none */
 	struct approval approval; /* the person's */
 	bool sandboxed;
 	struct stage stage;
@@ -154,6 +158,8 @@ static int create(struct trial *t, struct error *err)
 	json_close(&a.j, ']');
 	json_put(&a.j, "tools", json_get(client_ready(t->stream.client), "tools"));
 	put_gates(&a.j, t);
+	if (t->rules)
+		ruleset_put_strict(&a.j, t->rules);
 	return stream_call(&t->stream, &a, &result, err);
 }
 
@@ -434,11 +440,16 @@ static int run(void *options, char **args, int count)
 		return ask_failed("rehearse", NULL, &err);
 	stream_init(&t.stream, NULL);
 	drill_init(&t.drill, t.approval.tag);
+	if (o->rules)
+		t.rules = ruleset_read("rehearse", o->rules);
+	t.drill.rules = t.rules;
+	t.drill.sandboxed = t.sandboxed;
 	status = rehearse(&t, &(struct stage_plan){.script = buf_str(&text),
 				      .workspace = o->workspace,
 				      .roots = &o->writable_roots});
 	drill_release(&t.drill);
 	rehearsal_free(t.script);
+	rules_free(t.rules);
 	buf_release(&t.out);
 	free(t.status);
 	free(t.error);
@@ -450,15 +461,14 @@ const struct cli_command cmd_rehearse = {
 	.arguments = "FILE",
 	.args_min = 1,
 	.args_max = 1,
-	.purpose = "try a script of a model against a sandbox and gates",
-	.about =
-		"Runs the calls of a rehearsal(5) script in a daemon of its own, with a home of "
-		"its own and on "
-		"copies of the folders named, and prints what becomes of each: confined, would "
-		"ask, refused, "
-		"or would run outside. What would leave the sandbox is never carried out. What is "
-		"confined "
-		"runs, so the folders for temporary files are the real ones. Nothing stays behind.",
+	.purpose = "try a script of a model against a sandbox, gates and rules",
+	.about = "Runs the calls of a rehearsal(5) script in a daemon of its own, with a home of "
+		 "its own and on "
+		 "copies of the folders named, and prints what becomes of each: confined, would "
+		 "ask, refused, "
+		 "or would run outside. What would leave the sandbox is never carried out, what an "
+		 "allow rule lets out included: that runs confined. What is confined runs, so the "
+		 "folders for temporary files are the real ones. Nothing stays behind.",
 	.groups = {{NULL, own, ARRAY_LEN(own), 0}},
 	.options_size = sizeof(struct options),
 	.run = run,

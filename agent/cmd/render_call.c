@@ -324,6 +324,8 @@ const char *render_call_why(struct str kind)
 		return "would write outside the writable folders";
 	if (str_is(kind, "protected"))
 		return "would write a protected path";
+	if (str_is(kind, "rule"))
+		return "runs a command that a rule asks about";
 	return kind.p ? "would leave the sandbox" : "waits for a verdict";
 }
 
@@ -393,6 +395,45 @@ static void put_what(struct render *r, struct str name, struct str arguments, bo
 		put_mark(r, STYLE_BAD, "this is only the beginning of it\n");
 }
 
+static void put_word(struct buf *to, const struct json *word)
+{
+	const char *before = "";
+
+	if (word->type == JSON_STRING) {
+		(void)buf_put_str(to, word->text); /* full is seen by the owner */
+		return;
+	}
+	json_for_each (one, word) {
+		(void)buf_puts(to, before);
+		(void)buf_put_str(to, json_str(one));
+		before = "|";
+	}
+}
+
+/* "git push|fetch: it leaves the machine" */
+static void put_rule(struct render *r, const struct json *rule)
+{
+	_cleanup_(buf) struct buf text = BUF_INIT(64 * 1024);
+	struct str why = json_str(json_get(rule, "justification"));
+	const struct json *pattern = json_get(rule, "pattern");
+
+	if (pattern && pattern->type == JSON_ARRAY) {
+		json_for_each (word, pattern) {
+			(void)buf_puts(&text, text.len ? " " : "");
+			put_word(&text, word);
+		}
+	} else {
+		(void)buf_puts(&text, "a rule of many words");
+	}
+	if (why.len > 0) {
+		(void)buf_puts(&text, ": ");
+		(void)buf_put_str(&text, why);
+	}
+	if (json_is_true(json_get(rule, "tangled")))
+		(void)buf_puts(&text, " (the script is too tangled to be followed)");
+	put_asked_line(r, "rule", buf_str(&text));
+}
+
 void render_asked(struct render *r, const struct json *approval, const struct paste *paste)
 {
 	_cleanup_(buf) struct buf room = BUF_INIT(8 * 1024 * 1024);
@@ -413,6 +454,8 @@ void render_asked(struct render *r, const struct json *approval, const struct pa
 	put_what(r, name, arguments, was_cut);
 	if (reason.len > 0)
 		put_asked_line(r, "reason", reason);
+	if (json_get(escalation, "rule") && json_get(escalation, "rule")->type == JSON_OBJECT)
+		put_rule(r, json_get(escalation, "rule"));
 	if (paths) {
 		json_for_each (path, paths)
 			put_asked_line(r, "touches", json_str(path));

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "agent/io/config.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
 #include "agent/serve/request.h"
@@ -90,6 +91,11 @@ void ready_put(struct daemon *d, struct buf *to)
 	json_open_key(&j, "tools", '[');
 	for (size_t i = 0; tool_table[i]; i++)
 		json_put_cstr(&j, NULL, tool_table[i]->name);
+	json_close(&j, ']');
+	/* what a client gives no new bot unasked (AG-219) */
+	json_open_key(&j, "not_by_default", '[');
+	if (d->config && d->config->no_web_search)
+		json_put_cstr(&j, NULL, "web_fetch");
 	json_close(&j, ']');
 	put_providers(&j, d->providers);
 	json_put_cstr(&j, "durability", "sqlite_full");

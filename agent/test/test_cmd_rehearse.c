@@ -111,6 +111,57 @@ static void without_a_sandbox_or_gate_it_runs_outside(void **state)
 	drill_release(&d);
 }
 
+static void rules_decide_what_is_said(void **state)
+{
+	static const char text[] = "prefix_rule(pattern=['tool'])\n"
+				   "prefix_rule(pattern=['git'], decision='prompt')\n";
+	_cleanup_(rules) struct rules *rules = rules_new();
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	_cleanup_(buf) struct buf b = BUF_INIT(65536);
+	struct error err = ERROR_INIT;
+	const struct drill_call *c;
+	struct drill d;
+
+	(void)state;
+	assert_ok(rules_read_text(rules, "r", str_from(text), &err), &err);
+	drill_init(&d, "person");
+	d.rules = rules;
+	d.sandboxed = true;
+	/* the bot lacks the rule, so that it ran inside */
+	note(&d, &a, "1", "shell", "{\"command\":\"tool x\"}");
+	drill_started(&d, parse(&a, "{\"call_id\":\"1\",\"sandboxed\":true}"));
+	c = drill_completed(&d, parse(&a, "{\"call_id\":\"1\"}"),
+		STR("{\"stdout\":\"\",\"stderr\":\"\",\"exit_code\":0}"));
+	expect(&d, c, DRILL_OUTSIDE, "nobody is asked: allow [tool] (r:1)");
+	drill_write(&d, c, false, &b);
+	assert_string_equal(b.data, "would run outside (allow rule)  $ tool x\n"
+				    "                    nobody is asked: allow [tool] (r:1)\n");
+	/* or was denied */
+	note(&d, &a, "2", "shell", "{\"command\":\"tool x\"}");
+	c = drill_completed(&d, parse(&a, "{\"call_id\":\"2\",\"denied\":true}"), STR("{}"));
+	expect(&d, c, DRILL_OUTSIDE, "nobody is asked: allow [tool] (r:1)");
+	note(&d, &a, "3", "shell", "{\"command\":\"git push\"}");
+	drill_asked(&d, parse(&a, "{\"call_id\":\"3\",\"escalation\":{\"kind\":\"rule\"}}"));
+	c = drill_completed(&d, parse(&a, "{\"call_id\":\"3\",\"denied\":true}"), STR("{}"));
+	expect(&d, c, DRILL_ASKS, "runs a command that a rule asks about");
+	buf_clear(&b);
+	drill_write(&d, c, false, &b);
+	assert_non_null(strstr(b.data, "would ask person (rule)  $ git push\n"));
+	note(&d, &a, "4", "shell", "{\"command\":\"rm x\"}");
+	c = drill_completed(&d, parse(&a, "{\"call_id\":\"4\"}"),
+		STR("{\"error\":\"rule_forbidden\",\"detail\":\"no\"}"));
+	expect(&d, c, DRILL_REFUSED, "rule_forbidden: no");
+	buf_clear(&b);
+	drill_write(&d, c, false, &b);
+	assert_non_null(strstr(b.data, "refused (rule)      $ rm x\n"));
+	/* without a sandbox an allow rule changes nothing */
+	d.sandboxed = false;
+	note(&d, &a, "5", "shell", "{\"command\":\"tool x\"}");
+	c = drill_completed(&d, parse(&a, "{\"call_id\":\"5\",\"denied\":true}"), STR("{}"));
+	assert_true(c->verdict == DRILL_ASKS && !c->by_rule);
+	drill_release(&d);
+}
+
 /*
  * Paths
  */
@@ -242,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_call_is_judged),
 		cmocka_unit_test(without_a_sandbox_or_gate_it_runs_outside),
+		cmocka_unit_test(rules_decide_what_is_said),
 		cmocka_unit_test(paths_are_replaced_whole),
 		cmocka_unit_test(a_copy_holds_files_folders_and_links),
 		cmocka_unit_test(a_copy_has_limits),

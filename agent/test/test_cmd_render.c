@@ -192,6 +192,21 @@ static char *hundred_lines(const char *before)
 	return buf_take(&b);
 }
 
+static void a_rule_that_asks_is_shown(void **state)
+{
+	struct shown *s = *state;
+
+	reply(s, "", "c1", "shell", "{\"command\":\"git push\"}");
+	render_asked(&s->r,
+		doc(s, "{\"bot\":\"b\",\"turn\":1,\"call_id\":\"c1\",\"request\":1,\"name\":"
+		       "\"shell\",\"gates\":[],\"escalation\":{\"kind\":\"rule\",\"paths\":[],"
+		       "\"rule\":{\"pattern\":[\"git\",[\"push\",\"fe\\u001btch\"]],"
+		       "\"justification\":\"it leaves\",\"tangled\":false}}}"),
+		NULL);
+	assert_non_null(strstr(s->r.out.data, "? shell runs a command that a rule asks about\n"));
+	assert_non_null(strstr(s->r.out.data, "rule      git push|fe\\x1btch: it leaves\n"));
+}
+
 /* Nobody should allow a command that they saw in part. */
 static void a_long_command_is_shown_whole(void **state)
 {
@@ -345,6 +360,7 @@ int main(void)
 		CASE(a_refused_call_says_why),
 		CASE(output_is_not_json_by_looks),
 		CASE(a_question_shows_all_and_how_to_answer),
+		CASE(a_rule_that_asks_is_shown),
 		CASE(a_long_command_is_shown_whole),
 		CASE(a_long_content_says_what_it_hides),
 		CASE(questions_come_in_the_order_of_calls),

@@ -29,12 +29,17 @@ static void ruled_init(struct ruled *w, struct attest *t)
 			names[i], w->marks);
 }
 
-static void ruled_start(struct ruled *w)
+static void ruled_start_with(struct ruled *w, const char *store, const char *const *args)
 {
 	const char *env[] = {
 		attest_path(w->r.t, "PATH=%s:/usr/local/bin:/usr/bin:/bin", w->bin), NULL};
 
-	drill_start(&w->r, &(struct attest_start){.env = env});
+	drill_start(&w->r, &(struct attest_start){.env = env, .store = store, .args = args});
+}
+
+static void ruled_start(struct ruled *w)
+{
+	ruled_start_with(w, NULL, NULL);
 }
 
 static void check_marks(struct ruled *w, const char *what, const char *expected)
@@ -138,6 +143,56 @@ static void configure(struct ruled *w, const char *members)
 	(void)attest_call(w->r.t, w->r.d->client, "\"op\":\"configure\",\"bot\":\"b\",%s", members);
 }
 
+static bool is_running(struct attest *t, void *arg)
+{
+	const struct ruled *w = arg;
+	int64_t count = 0;
+
+	must(json_i64(json_get(attest_call(t, w->r.d->client, "\"op\":\"stats\""),
+			      "running_processes"),
+		     &count) == 0);
+	return count == 1;
+}
+
+static bool is_queued(struct attest *t, void *arg)
+{
+	const struct ruled *w = arg;
+	int64_t count = 0;
+
+	must(json_i64(json_get(attest_call(t, w->r.d->client, "\"op\":\"stats\""),
+			      "queued_processes"),
+		     &count) == 0);
+	return count == 1;
+}
+
+/* A call that was decided, and waits for another command to end: what is configured meanwhile
+ * counts. */
+static void check_queued(struct attest *t, const char *before)
+{
+	const char *args[] = {"--max-processes", "1", NULL};
+	const char *gate = attest_path(t, "%s/gate", attest_home(t));
+	struct ruled w;
+	int64_t first, second;
+	int call, blocked;
+
+	ruled_init(&w, t);
+	must(attest_sh(t, "mkfifo '%s'", gate).status == 0);
+	blocked = drill_shell(&w.r, "cat '%s'", gate);
+	call = drill_shell(&w.r, "tool late");
+	ruled_start_with(&w, attest_path(t, "%s/second.sqlite", attest_home(t)), args);
+	(void)attest_bot(t, w.r.d, "a", CONFINED);
+	(void)attest_bot(t, w.r.d, "b", CONFINED "," ALLOW("tool"));
+	first = drill_submit(&w.r, "a", blocked);
+	attest_until(t, "the first command runs", is_running, &w);
+	second = drill_submit(&w.r, "b", call);
+	attest_until(t, "the second command waits", is_queued, &w);
+	configure(&w, "\"rules\":[]");
+	must(attest_sh(t, "echo go > '%s'", gate).status == 0);
+	check_done(&w, drill_end(&w.r, "a", first));
+	(void)drill_end(&w.r, "b", second);
+	check_marks(&w, "a rule that was taken back", before);
+}
+
 static void AG_117_rules_come_from_the_client(struct attest *t)
 {
 	struct drilled done;
@@ -168,6 +223,8 @@ static void AG_117_rules_come_from_the_client(struct attest *t)
 	attest_true(t, str_is(done.error, "rule_forbidden"), "the newer rules: " STR_FMT,
 		STR_ARG(done.text));
 	attest_absent(t, attest_path(t, "%s/made", w.r.d->workspace));
+	attest_daemon_stop(t, w.r.d);
+	check_queued(t, "tool x\ntool x\n");
 }
 
 /* Outside, as a script's text names it inside a JSON string. */
