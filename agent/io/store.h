@@ -80,7 +80,7 @@ struct store_recovery {
 	int64_t parked_turns;
 	int64_t deleted_bots; /* whose deletion had begun */
 	int64_t lost_processes;
-	int64_t kept_outputs; /* streams of those that can still be read */
+	int64_t kept_outputs;     /* streams of those that can still be read */
 	struct store_pause pause; /* as it was left */
 };
 
