@@ -80,7 +80,8 @@ static void ready_says_what_it_is_and_has(void **state)
 {
 	static const char *const names[] = {"event", "protocol", "version", "pid", "store",
 		"capabilities", "limits", "schema", "tools", "providers", "durability",
-		"partial_text_durable", "sandbox", "walls", "protected_paths", "not_by_default"};
+		"partial_text_durable", "sandbox", "walls", "protected_paths", "not_by_default",
+		"paused"};
 	static const char *const limits[] = {"processes", "active", "pending", "pending_bytes",
 		"idle_exit_seconds", "connecting", "stall_timeout_seconds"};
 	_cleanup_(rig) struct rig *r = rig_new();

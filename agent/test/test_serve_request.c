@@ -15,6 +15,8 @@ static const struct request_row *const tables[] = {
 	artifact_requests,
 	follow_requests,
 	approval_requests,
+	receipt_requests,
+	pause_requests,
 	daemon_requests,
 };
 

@@ -179,7 +179,7 @@ static void check_queued(struct attest *t, const char *before)
 	must(attest_sh(t, "mkfifo '%s'", gate).status == 0);
 	blocked = drill_shell(&w.r, "cat '%s'", gate);
 	call = drill_shell(&w.r, "tool late");
-	ruled_start_with(&w, attest_path(t, "%s/second.sqlite", attest_home(t)), args);
+	ruled_start_with(&w, attest_path(t, "%s/.second/state.sqlite", attest_home(t)), args);
 	(void)attest_bot(t, w.r.d, "a", CONFINED);
 	(void)attest_bot(t, w.r.d, "b", CONFINED "," ALLOW("tool"));
 	first = drill_submit(&w.r, "a", blocked);
