@@ -21,7 +21,8 @@ struct fetch {
 static int no_artifact(struct error *err)
 {
 	return error_set(err, &STORE_ARTIFACT_NOT_FOUND,
-		"artifact: TURN/CALL_ID/stdout, TURN/CALL_ID/stderr or result/NODE");
+		"artifact: TURN/CALL_ID/stdout, TURN/CALL_ID/stderr, TURN/CALL_ID/page or "
+		"result/NODE");
 }
 
 static int number(struct str s, int64_t *ret, struct error *err)
@@ -50,7 +51,8 @@ static int parse(struct fetch *f, struct str reference, struct error *err)
 		return no_artifact(err);
 	f->stream = (struct str){reference.p + end, reference.len - end};
 	f->call_id = (struct str){reference.p + first.len + 1, end - first.len - 2};
-	if (!str_is(f->stream, "stdout") && !str_is(f->stream, "stderr"))
+	if (!str_is(f->stream, "stdout") && !str_is(f->stream, "stderr") &&
+		!str_is(f->stream, "page"))
 		return no_artifact(err);
 	f->stream = (struct str){
 		arena_strndup(&f->arena, f->stream.p, f->stream.len), f->stream.len};

@@ -248,6 +248,7 @@ static void release(struct daemon *d)
 	aws_free(d->aws);
 	chatgpt_free(d->chatgpt);
 	fetch_free(d->fetch);
+	fetch_free(d->pages);
 	parks_release(&d->parks);
 	waiters_release(&d->waiters);
 	publisher_release(&d->pub);

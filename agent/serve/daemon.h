@@ -47,6 +47,7 @@ struct daemon {
 	int owner_fd; /* its lock, until it is open */
 	struct providers *providers;
 	struct fetch *fetch;
+	struct fetch *pages; /* what web_fetch asks by */
 	struct aws *aws;
 	struct chatgpt *chatgpt;
 	struct provider_net net; /* what providers over HTTP share */
@@ -58,7 +59,7 @@ struct daemon {
 	struct rulebook *rulebook;
 	struct config *config;
 	struct guard_id never[4];
-	char *writer, *supervisor, *program, *itself;
+	char *writer, *supervisor, *cell, *program, *itself;
 	char **command_env;
 	struct listen *listen;
 	struct loop_listener *listener;

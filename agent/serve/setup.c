@@ -62,7 +62,7 @@ static const char *proxy_of(const char *lower, const char *upper)
 
 static int open_net(struct daemon *d, struct error *err)
 {
-	const struct fetch_options options = {
+	struct fetch_options options = {
 		.loop = d->loop,
 		.https_proxy = proxy_of("https_proxy", "HTTPS_PROXY"),
 		.http_proxy = proxy_of("http_proxy", "HTTP_PROXY"),
@@ -71,6 +71,9 @@ static int open_net(struct daemon *d, struct error *err)
 	};
 
 	if (fetch_new(&options, &d->fetch, err) < 0)
+		return -1;
+	options.proxy_anonymous = true; /* AG-216 */
+	if (fetch_new(&options, &d->pages, err) < 0)
 		return -1;
 	d->aws = aws_new(&(struct aws_options){.loop = d->loop,
 		.clock = d->clock,
@@ -169,12 +172,13 @@ static const char **protected_list(const struct daemon *d)
 
 	while (d->o->protected_paths && d->o->protected_paths[count])
 		count++;
-	list = xcalloc(count + 5, sizeof(*list));
+	list = xcalloc(count + 6, sizeof(*list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = d->o->protected_paths[i];
 	list[count++] = d->program;
 	list[count++] = d->itself;
 	list[count++] = d->writer;
+	list[count++] = d->cell;
 	list[count] = d->supervisor;
 	return list;
 }
@@ -203,7 +207,8 @@ int setup_helpers(struct daemon *d, struct error *err)
 	if (os_command("agent", &d->program, err) < 0 ||
 		os_helper("consort-agentd", &d->itself, err) < 0 ||
 		os_helper("consort-write", &d->writer, err) < 0 ||
-		os_helper("consort-supervise", &d->supervisor, err) < 0)
+		os_helper("consort-supervise", &d->supervisor, err) < 0 ||
+		os_helper("consort-cell", &d->cell, err) < 0)
 		return -1;
 	return 0;
 }
@@ -233,6 +238,8 @@ void setup_tools(struct daemon *d)
 	d->host.env = d->command_env;
 	d->host.writer = d->writer;
 	d->host.supervisor = d->supervisor;
+	d->host.cell = d->cell;
+	d->host.pages = d->pages;
 	d->host.socket = d->o->socket;
 	d->host.program = d->program;
 	d->host.path = getenv("PATH");
@@ -253,6 +260,7 @@ void setup_release(struct daemon *d)
 	free(d->command_env);
 	free(d->writer);
 	free(d->supervisor);
+	free(d->cell);
 	free(d->program);
 	free(d->itself);
 }

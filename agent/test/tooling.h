@@ -14,7 +14,7 @@
 
 struct rig {
 	char *dir; /* holds the workspace "w", and "out" beside it */
-	char *workspace, *outside, *store, *writer, *supervisor;
+	char *workspace, *outside, *store, *writer, *supervisor, *cell;
 	struct loop *loop;
 	struct secret_set *secrets;
 	struct sandbox *sandbox; /* NULL until rig_confine */
@@ -48,6 +48,7 @@ static inline void rig_init(struct rig *r)
 		mkdir(r->store, 0700) == 0);
 	r->writer = xasprintf("%s/../bin/consort-write", programs);
 	r->supervisor = xasprintf("%s/../bin/consort-supervise", programs);
+	r->cell = xasprintf("%s/../bin/consort-cell", programs);
 	r->loop = loop_new();
 	r->secrets = secret_set_new();
 	secret_set_add(r->secrets, STR(SECRET_VALUE));
@@ -57,6 +58,7 @@ static inline void rig_init(struct rig *r)
 		.env = env,
 		.writer = r->writer,
 		.supervisor = r->supervisor,
+		.cell = r->cell,
 		.socket = "/daemon.sock",
 		.program = "/usr/bin/agent",
 	};
@@ -103,6 +105,7 @@ static inline void rig_release(struct rig *r)
 	free(r->store);
 	free(r->writer);
 	free(r->supervisor);
+	free(r->cell);
 }
 
 static inline struct str rig_copy(struct rig *r, struct str s)

@@ -11,6 +11,7 @@ extern const struct tool tool_write;
 extern const struct tool tool_edit;
 extern const struct tool tool_apply_patch;
 extern const struct tool tool_view_image;
+extern const struct tool tool_web_fetch;
 extern const struct tool tool_wait;
 extern const struct tool tool_history;
 extern const struct tool tool_note;

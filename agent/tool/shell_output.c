@@ -15,7 +15,7 @@ enum {
 	LAST_MAX_BYTES = 4 * TAIL_BYTES, /* ours: so that it is seldom moved */
 };
 
-static const char *const names[] = {"stdout", "stderr"};
+static const char *const names[] = {"stdout", "stderr", "page"};
 
 void shell_stream_init(struct shell_stream *s, size_t index, const struct secret_set *secrets,
 	struct tool_spill *spill)
@@ -41,7 +41,7 @@ void shell_stream_release(struct shell_stream *s)
 
 int64_t shell_stream_limit(const struct shell_stream *s)
 {
-	return s->spill && !s->spill_err.kind ? TOOL_SPILLED_MAX_BYTES : TOOL_OUTPUT_KEPT_BYTES;
+	return s->spill && !s->spill_err.kind ? TOOL_SPILLED_MAX_BYTES : (int64_t)s->kept.max;
 }
 
 int64_t shell_stream_spilled(const struct shell_stream *s)
@@ -74,7 +74,7 @@ static void spill(struct shell_stream *s, struct str text)
 /* Keeps what fits, spills what may be. */
 static void keep(struct shell_stream *s, const struct buf *clean)
 {
-	size_t room = TOOL_OUTPUT_KEPT_BYTES - s->kept.len, first;
+	size_t room = s->kept.max - s->kept.len, first;
 	struct str text = buf_str(clean);
 
 	if (clean->full || (int64_t)text.len > shell_stream_limit(s) - s->total)
@@ -152,24 +152,30 @@ static struct str tail_of(struct str all)
 	return (struct str){all.p + start, all.len - start};
 }
 
-void shell_stream_write(const struct shell_stream *s, struct json_out *j, const char *artifact)
+void shell_stream_show(const struct shell_stream *s, const char *artifact, struct buf *to)
 {
-	_cleanup_(buf) struct buf shown = BUF_INIT(2 * TOOL_OUTPUT_SHOWN_BYTES);
 	struct str all = buf_str(&s->kept);
 	struct str head, tail;
 
 	if (!shell_stream_is_cut(s)) {
-		json_put_str(j, s->name, all);
+		(void)buf_put_str(to, all); /* the buffer is larger than what may be shown */
 		return;
 	}
 	head = head_of(all);
 	tail = tail_of(s->last.len > 0 ? buf_str(&s->last) : all);
-	(void)buf_put_str(&shown, head); /* the buffer is larger than both and the line */
-	(void)buf_printf(&shown, "\n[%lld bytes are left out here",
+	(void)buf_put_str(to, head); /* … than both and the line */
+	(void)buf_printf(to, "\n[%lld bytes are left out here",
 		(long long)s->total - (long long)(head.len + tail.len));
 	if (artifact)
-		(void)buf_printf(&shown, "; read them in artifact %s", artifact);
-	(void)buf_puts(&shown, "]\n");
-	(void)buf_put_str(&shown, tail);
+		(void)buf_printf(to, "; read them in artifact %s", artifact);
+	(void)buf_puts(to, "]\n");
+	(void)buf_put_str(to, tail);
+}
+
+void shell_stream_write(const struct shell_stream *s, struct json_out *j, const char *artifact)
+{
+	_cleanup_(buf) struct buf shown = BUF_INIT(SHELL_SHOWN_MAX_BYTES);
+
+	shell_stream_show(s, artifact, &shown);
 	json_put_str(j, s->name, buf_str(&shown));
 }

@@ -10,6 +10,7 @@ const struct tool *const tool_table[] = {
 	&tool_edit,
 	&tool_apply_patch,
 	&tool_view_image,
+	&tool_web_fetch,
 	&tool_wait,
 	&tool_history,
 	&tool_note,

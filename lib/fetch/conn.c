@@ -252,8 +252,22 @@ static void connected(void *arg, int fd, const struct error *why)
 		reached_origin(n);
 }
 
+/* Those that may be connected to: none of the others is sent a single packet. */
+static size_t keep_public(
+	const union loop_address *a, size_t count, union loop_address ret[LOOP_ADDRESSES_MAX])
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count && kept < LOOP_ADDRESSES_MAX; i++) {
+		if (!fetch_address_is_private(&a[i]))
+			ret[kept++] = a[i];
+	}
+	return kept;
+}
+
 static void found(void *arg, const union loop_address *a, size_t count, const struct error *why)
 {
+	union loop_address public[LOOP_ADDRESSES_MAX];
 	struct conn *n = arg;
 	struct error err = ERROR_INIT;
 
@@ -261,6 +275,16 @@ static void found(void *arg, const union loop_address *a, size_t count, const st
 	if (count == 0) {
 		err = *why;
 		err.kind = &FETCH_RESOLVE;
+		conn_fail(n, &err);
+		return;
+	}
+	if (n->fetch->refuse_private) {
+		count = keep_public(a, count, public);
+		a = public;
+	}
+	if (count == 0) {
+		(void)error_set(&err, &FETCH_PRIVATE, "host '%s' is at no public address",
+			n->origin->url.at.host); /* always -1 */
 		conn_fail(n, &err);
 		return;
 	}
@@ -282,7 +306,9 @@ void conn_open(struct origin *o, struct fetch_call *c)
 	n->held = (struct buf)BUF_INIT(HELD_MAX_BYTES);
 	pool_joined(n);
 	call_connecting(c, n);
-	if (loop_address_parse(host, port, &a))
+	/* An address that is going to be refused goes the long way: no end inside fetch_start. */
+	if (loop_address_parse(host, port, &a) &&
+		!(n->fetch->refuse_private && fetch_address_is_private(&a)))
 		found(n, &a, 1, NULL);
 	else
 		n->lookup = loop_lookup_new(n->fetch->loop, host, port, found, n);

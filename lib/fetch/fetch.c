@@ -20,6 +20,7 @@ const struct error_kind FETCH_RESOLVE = {"fetch_resolve_failed", ERROR_CLASS_UNA
 const struct error_kind FETCH_CONNECT = {"fetch_connect_failed", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind FETCH_TLS = {"fetch_tls_failed", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind FETCH_TIMEOUT = {"fetch_timeout", ERROR_CLASS_UNAVAILABLE};
+const struct error_kind FETCH_PRIVATE = {"fetch_private_address", ERROR_CLASS_DENIED};
 const struct error_kind FETCH_BROKEN = {"fetch_broken", ERROR_CLASS_IO};
 const struct error_kind FETCH_ANSWER = {"fetch_invalid_answer", ERROR_CLASS_IO};
 
@@ -30,6 +31,15 @@ static int read_options(struct fetch *f, const struct fetch_options *o, struct e
 	if (proxy_init(&f->https_proxy, o->https_proxy, "HTTPS_PROXY", err) < 0 ||
 		proxy_init(&f->http_proxy, o->http_proxy, "HTTP_PROXY", err) < 0)
 		return -1;
+	if (o->proxy_anonymous) {
+		proxy_forget_login(&f->https_proxy);
+		proxy_forget_login(&f->http_proxy);
+	}
+	if (o->refuse_private) {
+		proxy_release(&f->https_proxy);
+		proxy_release(&f->http_proxy);
+	}
+	f->refuse_private = o->refuse_private;
 	f->no_proxy = xstrdup(o->no_proxy);
 	f->ca_file = xstrdup(o->ca_file);
 	f->connect_ms = o->connect_ms > 0 ? o->connect_ms : CONNECT_MS;

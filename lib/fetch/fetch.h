@@ -26,6 +26,7 @@ extern const struct error_kind
 	FETCH_CONNECT;                    /* fetch_connect_failed: refused, unreachable, proxy */
 extern const struct error_kind FETCH_TLS; /* fetch_tls_failed: handshake, certificate, name */
 extern const struct error_kind FETCH_TIMEOUT; /* fetch_timeout: which of the limits */
+extern const struct error_kind FETCH_PRIVATE; /* fetch_private_address, denied */
 extern const struct error_kind FETCH_BROKEN;  /* fetch_broken: the connection ended or was cut */
 extern const struct error_kind
 	FETCH_ANSWER; /* fetch_invalid_answer, io: not HTTP as it should be */
@@ -38,6 +39,12 @@ struct fetch_options {
 	 * http:// URL; https goes through it by CONNECT; user:password in it is sent to the proxy
 	 * alone. */
 	const char *https_proxy, *http_proxy, *no_proxy;
+	/* What a proxy's URL has before its '@' is not used: for requests that send no credentials
+	 * to anyone. */
+	bool proxy_anonymous;
+	/* Connect to no address that is not a public one: FETCH_PRIVATE. No proxy is used then, as
+	 * what it connects to cannot be seen. */
+	bool refuse_private;
 	/* A PEM bundle to trust instead of the system's; NULL: SSL_CERT_FILE and SSL_CERT_DIR, then
 	 * the system's. Read at the first https call. */
 	const char *ca_file;
@@ -48,6 +55,8 @@ struct fetch_options {
 int fetch_new(const struct fetch_options *o, struct fetch **ret, struct error *err);
 /* Its calls must be over or cancelled. NULL does nothing. */
 void fetch_free(struct fetch *f);
+/* Loopback, private, link-local, reserved, multicast; and those of IPv6 that carry such a one. */
+bool fetch_address_is_private(const union loop_address *a);
 struct fetch_counts {
 	size_t connections, idle, waiting;
 };

@@ -18,6 +18,7 @@ struct fetch_proxy {
 };
 /* "http://[USER:PASSWORD@]HOST[:PORT]"; NULL and "" are none. `what` names the variable. */
 int proxy_init(struct fetch_proxy *p, const char *url, const char *what, struct error *err);
+void proxy_forget_login(struct fetch_proxy *p);
 void proxy_release(struct fetch_proxy *p);
 /* Whether NO_PROXY's list takes this host out, or it is loopback. */
 bool proxy_is_bypassed(const char *no_proxy, const struct url *u);
@@ -29,6 +30,7 @@ struct fetch {
 	struct loop *loop;
 	struct fetch_proxy https_proxy, http_proxy;
 	char *no_proxy, *ca_file;
+	bool refuse_private;
 	int64_t connect_ms, idle_keep_ms;
 	size_t per_origin_max; /* 0: no limit */
 	struct list origins;

@@ -94,11 +94,16 @@ int proxy_init(struct fetch_proxy *p, const char *url, const char *what, struct 
 	return login.p ? authorize(p, login, what, err) : 0;
 }
 
-void proxy_release(struct fetch_proxy *p)
+void proxy_forget_login(struct fetch_proxy *p)
 {
 	if (p->authorization)
 		OPENSSL_cleanse(p->authorization, strlen(p->authorization));
-	free(p->authorization);
+	free(mem_take(&p->authorization));
+}
+
+void proxy_release(struct fetch_proxy *p)
+{
+	proxy_forget_login(p);
 	*p = (struct fetch_proxy){0};
 }
 
