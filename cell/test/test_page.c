@@ -69,8 +69,8 @@ static const struct {
 	{"frames and templates",            "<iframe>a</iframe><template>b<b>c</b></template>d<svg/>e",                      "de"                       },
 	{"svg",			     "<svg><title>a</title><text>b</text><svg></svg>c</svg>d",                        "d"                        },
 	{"hidden",			  "<p hidden>a<b>b</b></p>c<div style=' DISPLAY : none; x'>d<div>e</div>f</div>g",
-         "c\n\ng"																       },
-	{"hidden without an end",           "<p hidden>a<p>b<li hidden>c<li>d",                                              "b\n\n- d"                 },
+         "cg"																	   },
+	{"hidden without an end",           "<p hidden>a<p>b<li hidden>c<li>d",                                              "b\n- d"                   },
 	{"hidden elements with no content", "<img hidden alt=x><br hidden>a",                                                "a"                        },
 	{"noscript",			"<noscript>a</noscript>",							"a"                        },
 	{"a text field",                    "<textarea><b>x</b></textarea>",                                                 "<b>x</b>"                 },
@@ -91,17 +91,22 @@ static const struct {
 
 static void pages(void **state)
 {
+	int wrong = 0;
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct reading r;
 
 		assert_int_equal(read_it(str_from(rows[i].html), &r), 0);
-		if (!str_is(buf_str(&r.text), rows[i].text))
-			fail_msg("%s:\n%s\nis not\n%s", rows[i].name, buf_str(&r.text).p,
+		if (!str_is(buf_str(&r.text), rows[i].text)) {
+			print_error("%s:\n%s\nis not\n%s\n", rows[i].name, buf_str(&r.text).p,
 				rows[i].text);
+			wrong++;
+		}
 		assert_true(cell_text_is_clean(buf_str(&r.text)));
 		reading_release(&r);
 	}
+	assert_int_equal(wrong, 0);
 }
 
 static void titles(void **state)
