@@ -24,6 +24,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_login,
 	attest_agent_providers,
 	attest_agent_bedrock,
+	attest_agent_pages,
 	attest_agent_pictures,
 	attest_agent_leaks,
 	attest_agent_pause,

@@ -34,6 +34,7 @@ extern const struct attest_case attest_agent_config[];
 extern const struct attest_case attest_agent_login[];
 extern const struct attest_case attest_agent_providers[];
 extern const struct attest_case attest_agent_bedrock[];
+extern const struct attest_case attest_agent_pages[];
 extern const struct attest_case attest_agent_pictures[];
 extern const struct attest_case attest_agent_leaks[];
 extern const struct attest_case attest_agent_pause[];

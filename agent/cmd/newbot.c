@@ -21,7 +21,7 @@ enum { NAME_TRIES = 16 /* ours: with 40 million names one is free long before */
 
 const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 	CLI_OPT_TEXT(struct newbot_options, tools, "tools", "TOOL,TOOL…",
-		"its tools (shell,read,write,edit,apply_patch,view_image,history)"),
+		"its tools (shell,read,write,edit,apply_patch,view_image,web_fetch,history)"),
 	CLI_OPT_TEXT(struct newbot_options, instructions, "instructions", "TEXT",
 		"its instructions, instead of a short text about careful work"),
 	CLI_OPT_TEXT(struct newbot_options, instructions_file, "instructions-file", "FILE",
@@ -52,7 +52,7 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 };
 
 static const char *const default_tools[] = {
-	"shell", "read", "write", "edit", "apply_patch", "view_image", "history"};
+	"shell", "read", "write", "edit", "apply_patch", "view_image", "web_fetch", "history"};
 
 static const char default_instructions[] = "You work for a person, in a folder of their computer, "
 					   "with the tools you are given. Look before "

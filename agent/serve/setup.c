@@ -73,6 +73,7 @@ static int open_net(struct daemon *d, struct error *err)
 	if (fetch_new(&options, &d->fetch, err) < 0)
 		return -1;
 	options.proxy_anonymous = true; /* AG-216 */
+	options.refuse_private = d->config && d->config->web_refuses_private;
 	if (fetch_new(&options, &d->pages, err) < 0)
 		return -1;
 	d->aws = aws_new(&(struct aws_options){.loop = d->loop,

@@ -16,12 +16,14 @@
 
 #include "attest/raw.h"
 #include "attest/script.h"
+#include "attest/site.h"
 #include "attest/space.h"
 #include "attest/trace.h"
 #include "attest/websocket.h"
 #include "os/os.h"
 
-/* One call of every tool there is. A tool that is not in it breaks the cases that say "every". */
+/* One call of every tool there is, with the address of a page. A tool that is not in it breaks the
+ * cases that say "every". */
 #define EVERY_TOOL                                                                                 \
 	SHELL("printf GIF89a > a.gif; echo one")                                                   \
 	CALL("write", "{\"path\":\"a.txt\",\"content\":\"x\\n\"}")                                 \
@@ -32,13 +34,14 @@
 		"*** End Patch\\n\"}")                                                             \
 	CALL("view_image", "{\"path\":\"a.gif\"}")                                                 \
 	CALL("history", "{\"turn\":1}")                                                            \
+	CALL("web_fetch", "{\"url\":\"%s\"}")                                                      \
 	CALL("note", "{\"text\":\"x\"}")                                                           \
 	CALL("shell", "{\"command\":\"echo later\",\"background\":true}")                          \
 	CALL("wait", "{\"handles\":[\"proc:1\"],\"timeout_ms\":20000}")                            \
 	CALL("echo", "{\"text\":\"MARKER-LAST\"}")                                                 \
 	IF_RESULT("MARKER-LAST", "done")
 static const char *const every_tool[] = {"shell", "write", "read", "edit", "apply_patch",
-	"view_image", "history", "note", "shell", "wait", "echo"};
+	"view_image", "history", "web_fetch", "note", "shell", "wait", "echo"};
 
 static void check_every_tool(struct attest *t, const struct attest_daemon *d)
 {
@@ -140,12 +143,13 @@ static void check_listeners(struct attest *t, const char *file)
 }
 
 /* A daemon of a store of its own and a turn of a bot with every tool, traced. */
-static struct attest_daemon *traced_session(
-	struct attest *t, const char *file, const char *calls, const char *sandbox)
+static struct attest_daemon *traced_session(struct attest *t, const char *file, const char *calls,
+	const char *sandbox, const struct site *site)
 {
+	const char *script = attest_path(t, EVERY_TOOL, site_url(t, site, "/text/x"));
 	char *store = attest_path(t, "%s.d/state.sqlite", file);
 	struct attest_daemon *d = trace_daemon(
-		t, &(struct attest_start){.script = EVERY_TOOL, .store = store}, file, calls);
+		t, &(struct attest_start){.script = script, .store = store}, file, calls);
 
 	(void)attest_bot(t, d, "b", attest_path(t, "\"sandbox\":\"%s\"", sandbox));
 	use_every_tool(t, d, "b");
@@ -157,14 +161,14 @@ static void AG_020_no_inet_socket_listens(struct attest *t)
 	static const char calls[] = "socket,bind,listen";
 	char *confined = attest_path(t, "%s/confined", attest_home(t));
 	char *free_file = attest_path(t, "%s/free", attest_home(t));
+	struct site *site = site_start(t, "127.0.0.1");
 	struct attest_daemon *d;
-	int port;
 
 	/* Outside the namespace: where users are mapped bubblewrap is not root's. */
-	trace_stop(t, traced_session(t, confined, calls, "workspace-write"));
+	trace_stop(t, traced_session(t, confined, calls, "workspace-write", site));
 	space_enter(t, SPACE_NET | SPACE_TMP);
-	(void)raw_tcp_listener(t, &port);
-	d = traced_session(t, free_file, calls, "danger-full-access");
+	site = site_start(t, "127.0.0.1"); /* the case's own listener */
+	d = traced_session(t, free_file, calls, "danger-full-access", site);
 	check_tables(t);
 	trace_stop(t, d);
 	check_listeners(t, confined);
@@ -354,18 +358,23 @@ static void check_resolver(struct attest *t, int fd)
 	attest_true(t, was_asked(fd), "attest: the recording resolver is not asked");
 }
 
-static void no_network_in(struct attest *t, const char *file, const char *socket)
+/* But for the page that the bot asked for. */
+static void no_network_in(
+	struct attest *t, const char *file, const char *socket, const struct site *site)
 {
+	const char *page = attest_path(t, "sin_port=htons(%d)", site_port(site));
 	struct trace tr = trace_read(t, file);
+	int sockets = 0;
 
 	for (size_t i = 0; i < tr.count; i++) {
 		const struct trace_call *c = &tr.calls[i];
 
-		attest_true(t,
-			!inet_address(c) && !(trace_names(c, "socket") && trace_has(c, "AF_INET")),
+		sockets += trace_names(c, "socket") && trace_has(c, "AF_INET");
+		attest_true(t, sockets <= 1 && (!inet_address(c) || trace_has(c, page)),
 			"%s(" STR_FMT ")", c->name, STR_ARG(c->args));
 		attest_true(t,
-			!trace_names(c, "connect") || trace_has(c, "nscd") || trace_has(c, socket),
+			!trace_names(c, "connect") || trace_has(c, "nscd") ||
+				trace_has(c, socket) || trace_has(c, page),
 			"the daemon or what it runs connects: " STR_FMT, STR_ARG(c->args));
 	}
 	attest_true(t, trace_find(&tr, 0, "socket", "AF_UNIX") >= 0, "the trace has no socket");
@@ -377,23 +386,26 @@ static void AG_059_no_analytics(struct attest *t)
 	char *confined = attest_path(t, "%s/confined", attest_home(t));
 	char *free_file = attest_path(t, "%s/free", attest_home(t));
 	const char *stats[] = {"stats", NULL}, *ls[] = {"ls", NULL};
+	struct site *before = site_start(t, "127.0.0.1"), *site;
 	struct attest_daemon *held, *d;
 	int names;
 
-	held = traced_session(t, confined, calls, "workspace-write"); /* as in AG-020 */
+	/* as in AG-020 */
+	held = traced_session(t, confined, calls, "workspace-write", before);
 	trace_stop(t, held);
 	space_enter(t, SPACE_NET | SPACE_TMP);
+	site = site_start(t, "127.0.0.1");
 	names = resolver(t);
 	check_resolver(t, names);
-	d = traced_session(t, free_file, calls, "danger-full-access");
+	d = traced_session(t, free_file, calls, "danger-full-access", site);
 	attest_true(t,
 		attest_agent(t, d, stats, NULL).status == 0 &&
 			attest_agent(t, d, ls, NULL).status == 0,
 		"the command line fails");
 	trace_stop(t, d);
 	attest_true(t, !was_asked(names), "a name was looked up");
-	no_network_in(t, confined, held->socket);
-	no_network_in(t, free_file, d->socket);
+	no_network_in(t, confined, held->socket, before);
+	no_network_in(t, free_file, d->socket, site);
 }
 
 /*
