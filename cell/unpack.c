@@ -46,7 +46,7 @@ static int inflate_all(z_stream *z, size_t max, struct buf *room)
 
 static int inflate_as(const struct request *q, int window, struct buf *room)
 {
-	z_stream z = {.next_in = (Bytef *)(uintptr_t)q->input.p, .avail_in = (uInt)q->input.len};
+	z_stream z = {.next_in = (Bytef *)q->input.p, .avail_in = (uInt)q->input.len};
 	int rc;
 
 	buf_clear(room);

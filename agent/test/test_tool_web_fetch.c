@@ -417,7 +417,7 @@ static struct str bytes_of(struct arena *a, size_t len, char c)
 
 static struct str packed_of(struct arena *a, struct str plain)
 {
-	z_stream z = {.next_in = (Bytef *)(uintptr_t)plain.p, .avail_in = (uInt)plain.len};
+	z_stream z = {.next_in = (Bytef *)plain.p, .avail_in = (uInt)plain.len};
 	size_t room = plain.len + 1024;
 	char *p = arena_alloc(a, room);
 

@@ -57,7 +57,7 @@ struct tool_host {
 	const char *program;    /* path of agent: AGENT_BIN */
 	const char *path; /* PATH of the daemon, for what an allow rule lets out; NULL: none */
 	const char *cell;       /* path of consort-cell */
-	struct fetch *pages;    /* for web_fetch, and nothing else: no credentials, no pool shared */
+	struct fetch *pages; /* for web_fetch, and nothing else: no credentials, no pool shared */
 	const struct guard_id *never; /* files this process must not open (the store) */
 	size_t never_count;
 	/* Reads an artifact for `read`, from a line on (1: the first): asynchronous, done on the

@@ -131,7 +131,7 @@ static void bytes_that_are_no_text_are_refused(void **state)
 /* window: 15 + 16 gzip, 15 zlib, -15 bare. */
 static size_t pack(struct str plain, int window, char *to, size_t room)
 {
-	z_stream z = {.next_in = (Bytef *)(uintptr_t)plain.p, .avail_in = (uInt)plain.len};
+	z_stream z = {.next_in = (Bytef *)plain.p, .avail_in = (uInt)plain.len};
 
 	must(deflateInit2(&z, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) == Z_OK);
 	z.next_out = (Bytef *)to;

@@ -14,7 +14,7 @@ static int try(const char *what)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		char *argv[] = {"tries", (char *)(uintptr_t)what, self, NULL};
+		char *argv[] = {"tries", (char *)what, self, NULL};
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
