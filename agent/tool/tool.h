@@ -55,8 +55,8 @@ struct tool_host {
 	const char *supervisor; /* path of consort-supervise */
 	const char *socket;     /* the daemon's own: AGENT_SOCKET of commands outside the sandbox */
 	const char *program;    /* path of agent: AGENT_BIN */
-	const char *path; /* PATH of the daemon, for what an allow rule lets out; NULL: none */
-	const char *cell;       /* path of consort-cell */
+	const char *path;    /* PATH of the daemon, for what an allow rule lets out; NULL: none */
+	const char *cell;    /* path of consort-cell */
 	struct fetch *pages; /* for web_fetch, and nothing else: no credentials, no pool shared */
 	const struct guard_id *never; /* files this process must not open (the store) */
 	size_t never_count;
@@ -82,7 +82,7 @@ struct tool_context {
 	struct str model;
 	int64_t turn;
 	struct str call_id;
-	struct tool_spill *spill; /* of a command in the background, else NULL */
+	struct tool_spill *spill;  /* of a command in the background, else NULL */
 	const struct rules *rules; /* for judge: the bot's command rules, NULL: none */
 	/* For start: what was judged and allowed, or NULL. A path that by then resolves elsewhere
 	 * is refused (path_changed), so that an allow holds for what was shown and for nothing

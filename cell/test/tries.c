@@ -21,6 +21,7 @@ static const struct cell_kind kind = {
 static void go(const char *what)
 {
 	static char *const argv[] = {"/bin/true", NULL};
+	static char page[PAGE] __attribute__((aligned(PAGE)));
 	char byte = 0;
 
 	if (strcmp(what, "open") == 0)
@@ -40,8 +41,7 @@ static void go(const char *what)
 	else if (strcmp(what, "file-map") == 0)
 		(void)mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
 	else if (strcmp(what, "protect") == 0)
-		(void)mprotect(
-			(void *)((uintptr_t)&kind & ~(uintptr_t)(PAGE - 1)), PAGE, PROT_EXEC);
+		(void)mprotect(page, PAGE, PROT_EXEC);
 	else if (strcmp(what, "other-write") == 0)
 		(void)write(STDERR_FILENO, &byte, 1);
 	else if (strcmp(what, "other-read") == 0)
@@ -58,13 +58,14 @@ static void go(const char *what)
 int main(int argc, char **argv)
 {
 	const char *what = argc == 3 ? argv[1] : "";
+	uint64_t parent;
 	int landlock;
 	char byte;
 
 	if (strcmp(what, "orphan") == 0)
 		_exit(wall_up(&kind, 1, &landlock) < 0 ? 0 : THROUGH);
-	if (wall_up(&kind, atoi(argv[2]), &landlock) <
-		0) /* check.words: a number of the test's own */
+	if (argc != 3 || text_u64(str_from(argv[2]), INT32_MAX, "PARENT", &parent, NULL) < 0 ||
+		wall_up(&kind, (int)parent, &landlock) < 0)
 		return BAD;
 	if (strcmp(what, "memory") == 0)
 		_exit(malloc(64 * 1024 * 1024) ? THROUGH : 0);

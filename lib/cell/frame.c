@@ -165,7 +165,7 @@ static size_t payload_max(int type)
 
 static int take_frame(struct cell_reader *r, struct error *err)
 {
-	int type = r->frame.data[0];
+	int type = (unsigned char)r->frame.data[0];
 	struct str payload = {
 		r->frame.data + CELL_FRAME_HEAD_BYTES, r->frame.len - CELL_FRAME_HEAD_BYTES};
 
@@ -188,7 +188,7 @@ static int take_frame(struct cell_reader *r, struct error *err)
 /* Before a byte of the payload is kept. */
 static int check_head(const struct cell_reader *r, struct error *err)
 {
-	int type = r->frame.data[0];
+	int type = (unsigned char)r->frame.data[0];
 	uint32_t len = cell_head_length(r->frame.data);
 
 	if ((type == CELL_FRAME_HELLO) == r->greeted)
