@@ -19,6 +19,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_writes,
 	attest_agent_gates,
 	attest_agent_rules,
+	attest_agent_served,
 	attest_agent_secrets,
 	attest_agent_config,
 	attest_agent_login,

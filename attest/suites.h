@@ -29,6 +29,7 @@ extern const struct attest_case attest_agent_protected[];
 extern const struct attest_case attest_agent_writes[];
 extern const struct attest_case attest_agent_gates[];
 extern const struct attest_case attest_agent_rules[];
+extern const struct attest_case attest_agent_served[];
 extern const struct attest_case attest_agent_secrets[];
 extern const struct attest_case attest_agent_config[];
 extern const struct attest_case attest_agent_login[];

@@ -19,6 +19,9 @@ static const struct request_row *const tables[] = {
 	artifact_requests,
 	follow_requests,
 	approval_requests,
+	receipt_requests,
+	served_requests,
+	pause_requests,
 	daemon_requests,
 };
 

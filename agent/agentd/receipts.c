@@ -6,9 +6,10 @@
 #include "agent/cmd/ask.h"
 #include "agent/cmd/connect.h"
 #include "agent/cmd/output.h"
-#include "agent/core/limits.h"
 #include "mem/mem.h"
 #include "receipt/receipt.h"
+
+enum { PAGE_RECEIPTS = 256 /* what the daemon gives at most */ };
 
 static const struct error_kind UNREADABLE = {"invalid_receipts", ERROR_CLASS_IO};
 
@@ -61,7 +62,7 @@ static int verify(struct client *client, bool show, struct chain *c, struct erro
 
 		ask_begin(&a, "receipts");
 		json_put_i64(&a.j, "after", c->at.count);
-		json_put_i64(&a.j, "limit", PAGE_MAX);
+		json_put_i64(&a.j, "limit", PAGE_RECEIPTS);
 		if (ask_call(&a, client, &page, err) < 0 || read_head(page, &c->kept, err) < 0)
 			return -1;
 		if (!c->begun)

@@ -11,7 +11,7 @@
 
 struct options {
 	struct place_options place;
-	const char *bot, *call, *tag, *reason;
+	const char *bot, *call, *step, *tag, *reason;
 	struct cli_number turn, request;
 };
 
@@ -19,6 +19,7 @@ static const struct cli_option own[] = {
 	CLI_OPT_TEXT(struct options, bot, "bot", "NAME", "the bot"),
 	CLI_OPT_NUMBER(struct options, turn, "turn", "N", 1, INT64_MAX, "its turn"),
 	CLI_OPT_TEXT(struct options, call, "call", "ID", "the call"),
+	CLI_OPT_TEXT(struct options, step, "step", "NAME", "the step of it, where one waits"),
 	CLI_OPT_NUMBER(struct options, request, "request", "N", 1, INT64_MAX,
 		"the number of the announcement that was read"),
 	CLI_OPT_TEXT(struct options, tag, "tag", "TAG", "the gate, where the call has several"),
@@ -49,6 +50,8 @@ static int ask(struct client *c, const struct options *o, const char *decision,
 	json_put_cstr(&a.j, "call_id", o->call);
 	json_put_i64(&a.j, "request", o->request.value);
 	json_put_cstr(&a.j, "decision", decision);
+	if (o->step)
+		json_put_cstr(&a.j, "step", o->step);
 	if (o->tag)
 		json_put_cstr(&a.j, "tag", o->tag);
 	if (o->reason)

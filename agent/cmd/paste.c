@@ -173,6 +173,8 @@ void paste_answer(struct buf *to, const struct paste *p, const struct paste_call
 	begin(to, p, "answer", c->bot);
 	(void)buf_printf(to, " --turn %" PRId64, c->turn);
 	option(to, "call", c->call_id);
+	if (c->step.p)
+		option(to, "step", c->step);
 	(void)buf_printf(to, " --request %" PRId64, c->request);
 	option(to, "tag", c->tag);
 	(void)buf_puts(to, allow ? " allow" : " deny");

@@ -24,7 +24,7 @@ void paste_release(struct paste *p);
 void paste_quote(struct buf *to, struct str word);
 
 struct paste_call {
-	struct str bot, call_id, tag;
+	struct str bot, call_id, tag, step; /* step: absent for the call itself */
 	int64_t turn, request;
 };
 void paste_answer(struct buf *to, const struct paste *p, const struct paste_call *c, bool allow);

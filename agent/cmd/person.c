@@ -19,6 +19,7 @@ enum { LINE_BYTES = 4096 /* what a terminal's line holds at most (N_TTY_BUF_SIZE
 struct question {
 	struct list in_person;
 	char *bot, *call_id, *tag;
+	char *step; /* NULL: the call itself */
 	int64_t turn, request;
 };
 
@@ -34,6 +35,7 @@ static void question_free(struct question *q)
 	free(q->bot);
 	free(q->call_id);
 	free(q->tag);
+	free(q->step);
 	free(q);
 }
 
@@ -68,14 +70,16 @@ static struct str persons_gate(const struct json *approval)
 
 bool person_add(struct person *p, const struct json *approval)
 {
-	struct str tag = persons_gate(approval);
+	struct str tag = persons_gate(approval), step = json_str(json_get(approval, "step"));
 	struct question *q;
 
 	if (!p->there || !tag.p)
 		return false;
-	person_forget(
-		p, json_str(json_get(approval, "bot")), json_str(json_get(approval, "call_id")));
+	if (!step.p) /* announced again: what was asked is void */
+		person_forget(p, json_str(json_get(approval, "bot")),
+			json_str(json_get(approval, "call_id")));
 	q = xcalloc(1, sizeof(*q));
+	q->step = step.p ? xstrndup(step.p, step.len) : NULL;
 	q->bot = copy(json_get(approval, "bot"));
 	q->call_id = copy(json_get(approval, "call_id"));
 	q->tag = xstrndup(tag.p, tag.len);
@@ -150,6 +154,8 @@ static int answer(struct question *q, enum person_says says, struct str reason, 
 	json_put_cstr(&a.j, "bot", q->bot);
 	json_put_i64(&a.j, "turn", q->turn);
 	json_put_cstr(&a.j, "call_id", q->call_id);
+	if (q->step)
+		json_put_cstr(&a.j, "step", q->step);
 	json_put_i64(&a.j, "request", q->request);
 	json_put_cstr(&a.j, "tag", q->tag);
 	json_put_cstr(&a.j, "decision", says == PERSON_ALLOWS ? "allow" : "deny");

@@ -332,7 +332,8 @@ const char *render_call_why(struct str kind)
 static void put_commands(struct render *r, const struct json *approval, const struct paste *paste)
 {
 	struct paste_call call = {.bot = json_str(json_get(approval, "bot")),
-		.call_id = json_str(json_get(approval, "call_id"))};
+		.call_id = json_str(json_get(approval, "call_id")),
+		.step = json_str(json_get(approval, "step"))};
 	const struct json *gates = json_get(approval, "gates");
 
 	if (!gates || json_i64(json_get(approval, "turn"), &call.turn) < 0 ||
@@ -360,7 +361,7 @@ static struct str asked_arguments(
 	struct json_out j = JSON_OUT(room);
 
 	*ret_cut = false;
-	if (c)
+	if (c && !json_get(approval, "step"))
 		return str_from(c->arguments);
 	json_put(&j, NULL, json_get(approval, "arguments"));
 	*ret_cut = json_is_true(json_get(approval, "arguments_cut"));

@@ -125,10 +125,11 @@ static int show_started(struct watch *w, const struct stream_event *e, struct er
 	return 0;
 }
 
-static bool announces(const struct json *calls, struct str call_id)
+static bool announces(const struct json *calls, struct str call_id, struct str step)
 {
 	json_for_each (call, ask_list(calls, NULL)) {
-		if (str_eq(json_str(json_get(call, "call_id")), call_id))
+		if (str_eq(json_str(json_get(call, "call_id")), call_id) &&
+			str_eq(json_str(json_get(call, "step")), step))
 			return true;
 	}
 	return false;
@@ -138,12 +139,13 @@ static bool announces(const struct json *calls, struct str call_id)
 static bool is_due(struct watch *w, const struct json *approval, const struct json *calls)
 {
 	struct str call_id = json_str(json_get(approval, "call_id"));
+	struct str step = json_str(json_get(approval, "step"));
 	struct render_call *c = render_find(
 		&w->render, json_str(json_get(approval, "bot")), call_id);
 	int64_t request = 0;
 
-	if (!c)
-		return announces(calls, call_id);
+	if (!c || step.p)
+		return announces(calls, call_id, step);
 	if (json_i64(json_get(approval, "request"), &request) < 0 || c->asked == request ||
 		!render_is_next(&w->render, c))
 		return false;

@@ -311,5 +311,9 @@ void bot_write_record(struct json_out *j, const char *name, const struct bot *b,
 	if (instructions)
 		json_put_raw(j, "rules", b->set.rules);
 	bot_write_limits(j, &b->set);
+	if (instructions)
+		served_tools_write(j, "served_tools", &b->set.served);
+	else
+		served_tools_write_names(j, "served_tools", &b->set.served);
 	json_close(j, '}');
 }

@@ -11,6 +11,7 @@
 
 #include "agent/core/bot_limits.h"
 #include "agent/core/limits.h"
+#include "agent/core/served.h"
 #include "error/error.h"
 #include "json/json.h"
 #include "mem/mem.h"
@@ -57,7 +58,8 @@ struct bot_settings {
 	struct str rules; /* JSON, as rules_put_json writes it; absent: none */
 	const struct gate *gates;
 	size_t gate_count;
-	int64_t budget_tokens; /* 0: none */
+	struct served_tools served; /* what its client declared */
+	int64_t budget_tokens;      /* 0: none */
 	struct bot_limits limits;
 	struct str compaction_instructions; /* absent: no compaction */
 	struct str compaction_model; /* PROVIDER/MODEL of the bot's family; absent: its own */

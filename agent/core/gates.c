@@ -12,11 +12,17 @@ static bool is_listed(const struct str_list *l, struct str s)
 	return false;
 }
 
-/* Those of `add` that are in `tools` and not yet in `to`, which has room for them. */
-static void add_tools(struct str_list *to, const struct str_list *add, const struct str_list *tools)
+static bool has_tool(const struct bot_settings *set, struct str name)
+{
+	return is_listed(&set->tools, name) || served_tools_find(&set->served, name);
+}
+
+/* Those of `add` that the bot has and that are not yet in `to`, which has room for them. */
+static void add_tools(
+	struct str_list *to, const struct str_list *add, const struct bot_settings *set)
 {
 	for (size_t i = 0; i < add->count; i++) {
-		if (is_listed(tools, add->items[i]) && !is_listed(to, add->items[i]))
+		if (has_tool(set, add->items[i]) && !is_listed(to, add->items[i]))
 			to->items[to->count++] = add->items[i];
 	}
 }
@@ -39,13 +45,13 @@ static struct gate *find(struct gate *list, size_t count, struct str tag)
 }
 
 static void merge_one(
-	struct arena *a, struct gate *to, const struct gate *from, const struct str_list *tools)
+	struct arena *a, struct gate *to, const struct gate *from, const struct bot_settings *set)
 {
 	size_t room = to->tools.count + from->tools.count + 1;
 	struct str_list both = {arena_alloc(a, room * sizeof(struct str)), 0};
 
-	add_tools(&both, &to->tools, tools);
-	add_tools(&both, &from->tools, tools);
+	add_tools(&both, &to->tools, set);
+	add_tools(&both, &from->tools, set);
 	to->tools = both;
 	to->expire_ms = shorter(to->expire_ms, from->expire_ms);
 }
@@ -65,7 +71,7 @@ int bot_add_gates(struct arena *a, struct bot_settings *set, const struct gate *
 			same = &list[n++];
 			*same = (struct gate){.tag = add[i].tag, .expire_ms = add[i].expire_ms};
 		}
-		merge_one(a, same, &add[i], &set->tools);
+		merge_one(a, same, &add[i], set);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (list[i].tools.count > 0)

@@ -22,6 +22,7 @@ enum turn_state {
 	TURN_DECIDING,   /* what becomes of the current call */
 	TURN_ANNOUNCING, /* committing a request for verdicts */
 	TURN_GATED,      /* waiting for verdicts */
+	TURN_HOSTLESS,   /* waiting for who carries the tool out */
 	TURN_STARTING,   /* committing that the call executes */
 	TURN_TOOL,       /* the tool runs */
 	TURN_RECORDING,  /* committing the call's result */
@@ -59,6 +60,8 @@ enum turn_event {
 	EV_HELD,          /* the call waits for verdicts */
 	EV_REFUSED,       /* the call gets a result without running */
 	EV_NO_MORE_CALLS,
+	EV_UNHOSTED, /* nobody is there to carry the call out */
+	EV_HOSTED,
 	EV_ALLOWED,
 	EV_DENIED,
 	EV_TOOL_DONE,
@@ -81,6 +84,7 @@ enum turn_action {
 	DECIDE_CALL,
 	COMMIT_ANNOUNCE,
 	WAIT_VERDICTS,
+	WAIT_HOST,
 	COMMIT_START,
 	RUN_TOOL,
 	STOP_TOOL,

@@ -40,7 +40,7 @@ enum {
 struct settings {
 	struct bot_settings set;
 	int64_t approval_hold_ms; /* where schema 1 kept it */
-	const struct json *gates, *limits;
+	const struct json *gates, *limits, *served;
 };
 #define SETTING(name_, sort_, ...)                                                                 \
 	{                                                                                          \
@@ -65,10 +65,13 @@ static const struct json_field settings_fields[] = {
 	SETTING(compaction_model, JSON_FIELD_STR),
 	SETTING(fallbacks, JSON_FIELD_STRS),
 	SETTING(allowed, JSON_FIELD_STRS),
-	{.name = "limits",        .sort = JSON_FIELD_NODE, .offset = offsetof(struct settings, limits)},
+	{.name = "limits",                   .sort = JSON_FIELD_NODE, .offset = offsetof(struct settings, limits)},
+	{	       .name = "served_tools",
+				    .sort = JSON_FIELD_NODE,
+				    .offset = offsetof(struct settings,						     served)       },
 	{ .name = "gates",
 				    .sort = JSON_FIELD_NODE,
-				    .offset = offsetof(struct settings,                                           gates),
+				    .offset = offsetof(struct settings,										gates),
 				    .required = true},
 };
 
@@ -93,6 +96,8 @@ static void write_settings(struct buf *to, const struct bot_settings *set)
 	bot_write_strings(&j, "unix_sockets", &set->unix_sockets);
 	json_put_bool(&j, "git_commit", set->git_commit);
 	bot_write_gates(&j, "gates", set->gates, set->gate_count);
+	if (set->served.count > 0)
+		served_tools_write(&j, "served_tools", &set->served);
 	json_put_i64(&j, "budget_tokens", set->budget_tokens);
 	put_given(&j, "rules", set->rules);
 	put_given(&j, "compaction_instructions", set->compaction_instructions);
@@ -118,6 +123,7 @@ static int read_settings(
 
 	if (json_parse(a, text, &doc, err) < 0 || json_decode(a, doc, &table, &s, NULL, err) < 0 ||
 		bot_read_gates(a, s.gates, &gates, &gate_count, err) < 0 ||
+		(s.served && served_tools_read(a, s.served, &s.set.served, err) < 0) ||
 		bot_limits_read(s.limits, &s.set.limits, err) < 0)
 		return -1;
 	if (json_get(doc, "approval_hold_ms"))
@@ -382,6 +388,7 @@ static int record_configured(struct store_tx *tx, const struct bot *b, struct er
 	json_put_bool(&j, "git_commit", b->set.git_commit);
 	bot_write_gates(&j, "gates", b->set.gates, b->set.gate_count);
 	json_put_cstr(&j, "rules_source", bot_rules_source(&b->set));
+	served_tools_write_names(&j, "served_tools", &b->set.served);
 	json_put_bool(&j, "compaction", b->set.compaction_instructions.p != NULL);
 	bot_write_limits(&j, &b->set);
 	json_close(&j, '}');

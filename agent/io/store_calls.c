@@ -77,7 +77,7 @@ static struct str first_characters(struct str s, size_t max)
 /* Gates and verdicts as JSON */
 
 /* Who must allow it, and how long they have. */
-static void put_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count)
+void store_put_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count)
 {
 	if (name)
 		json_open_key(j, name, '[');
@@ -118,7 +118,7 @@ static void put_verdicts(struct json_out *j, const struct store_verdict *v, size
 }
 
 /* As events show them. */
-static void put_approvals(struct json_out *j, const char *name, const struct store_verdict *v,
+void store_put_approvals(struct json_out *j, const char *name, const struct store_verdict *v,
 	size_t count, bool decision)
 {
 	json_open_key(j, name, '[');
@@ -202,7 +202,7 @@ static int record_requested(struct store_tx *tx, const struct store_place *at,
 		json_put_str(&j, "call_id", c->call_id);
 		json_put_i64(&j, "request", list[i].request);
 		json_put_i64(&j, "announced_ms", list[i].at_ms);
-		put_gates(&j, "gates", c->gates, c->gate_count);
+		store_put_gates(&j, "gates", c->gates, c->gate_count);
 		json_put_str(&j, "name", list[i].name);
 		json_put_i64(&j, "node", list[i].node);
 		json_close(&j, '}');
@@ -224,7 +224,7 @@ static int announce_one(
 
 	if (get_planned(&tx->view, turn, c->call_id, a, &row, err) < 0)
 		return -1;
-	put_gates(&j, NULL, c->gates, c->gate_count);
+	store_put_gates(&j, NULL, c->gates, c->gate_count);
 	must(!gates.full); /* at most BOT_GATES_MAX short ones */
 	s = store_stmt(&tx->view, SQL_CALL_ANNOUNCE);
 	db_bind_i64(s, 1, row.id);
@@ -308,7 +308,7 @@ static int plan_call(struct store_tx *tx, int64_t turn, const struct store_call 
 	struct json_out j = JSON_OUT(&gates);
 	struct db_stmt *s;
 
-	put_gates(&j, NULL, c->gates, c->gate_count);
+	store_put_gates(&j, NULL, c->gates, c->gate_count);
 	must(!gates.full); /* at most BOT_GATES_MAX short ones */
 	s = store_stmt(&tx->view, SQL_CALL_INSERT);
 	db_bind_i64(s, 1, turn);
@@ -396,7 +396,7 @@ static int record_started(struct store_tx *tx, const struct store_place *at,
 	json_put_str(&j, "name", c->row.name);
 	json_put_str(&j, "arguments", c->row.arguments);
 	json_put_bool(&j, "arguments_truncated", c->row.arguments_cut);
-	put_approvals(&j, "approvals", c->verdicts, c->verdict_count, false);
+	store_put_approvals(&j, "approvals", c->verdicts, c->verdict_count, false);
 	json_put_bool(&j, "sandboxed", c->sandboxed);
 	json_close(&j, '}');
 	return store_record(tx, at, "tool_started", &data, err);
@@ -473,7 +473,7 @@ static int record_completed(struct store_tx *tx, const struct store_place *at,
 	if (r->denied)
 		json_put_bool(&j, "denied", true);
 	if (r->verdict_count) /* AG-148: the denial says who decided */
-		put_approvals(&j, "verdicts", r->verdicts, r->verdict_count, true);
+		store_put_approvals(&j, "verdicts", r->verdicts, r->verdict_count, true);
 	if (r->cancelled)
 		json_put_bool(&j, "cancelled", true);
 	if (r->outcome_unknown)

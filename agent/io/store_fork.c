@@ -168,7 +168,8 @@ static int narrow(const struct store_fork *f, struct bot_settings *set, struct e
 	if (!f->has_allow)
 		return 0;
 	for (size_t i = 0; i < f->allow.count; i++) {
-		if (!is_listed(may, f->allow.items[i]))
+		if (!is_listed(may, f->allow.items[i]) &&
+			(set->has_allowed || !served_tools_find(&set->served, f->allow.items[i])))
 			return error_set(err, &STORE_ALLOW_WIDENS,
 				"allow[%zu]: the source may not call '%.*s'", i,
 				(int)str_cut(f->allow.items[i], BOT_NAME_MAX_BYTES).len,

@@ -179,6 +179,12 @@ struct store_settled {
 };
 int store_settle(struct store_tx *tx, const struct store_settled *s, struct error *err);
 
+/* Who must allow a call, and how long they have: a member, or (name NULL) a value. */
+void store_put_gates(struct json_out *j, const char *name, const struct gate *gates, size_t count);
+/* Verdicts as events show them. */
+void store_put_approvals(struct json_out *j, const char *name, const struct store_verdict *v,
+	size_t count, bool decision);
+
 /* Gives a call its result; the caller saves the line. */
 int store_call_complete(struct store_tx *tx, struct store_line *l, const struct store_result *r,
 	int64_t *ret_node, struct error *err);

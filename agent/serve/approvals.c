@@ -8,6 +8,7 @@
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/round.h"
+#include "agent/serve/steps.h"
 
 enum {
 	LOADED_MAX_BYTES = 2 * 1024 * 1024, /* ours: items of parked turns read for one page */
@@ -193,6 +194,22 @@ static const struct asking *sorted(struct request *r, const struct listing *l, s
 	return list;
 }
 
+/* Those of the call that is carried out. */
+static size_t put_steps(
+	const struct request *r, struct json_out *j, const struct live_turn *t, struct str tag)
+{
+	struct asked list[STEPS_MAX];
+	size_t count = steps_asked(t, list), put = 0;
+
+	for (size_t i = 0; i < count && r->reply.len <= APPROVALS_MAX_BYTES; i++) {
+		if (!asked_is_open(list[i].verdicts, tag))
+			continue;
+		asked_put(j, &list[i]);
+		put++;
+	}
+	return put;
+}
+
 static size_t put_live(
 	const struct request *r, struct json_out *j, const struct asking *a, struct str tag)
 {
@@ -205,7 +222,7 @@ static size_t put_live(
 		put_call(j, a, &t->calls[k]);
 		put++;
 	}
-	return put;
+	return put + put_steps(r, j, t, tag);
 }
 
 /* Whether somebody still may answer it. */

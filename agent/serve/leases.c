@@ -143,12 +143,6 @@ void leases_session_gone(struct session *s)
 	}
 }
 
-void leases_release(struct daemon *d)
-{
-	list_for_each_safe (l, &d->leases, struct lease, in_daemon)
-		end(l);
-}
-
 void lease_line_begin(struct lease_line *l, const char *event, struct str bot, int64_t turn)
 {
 	l->text = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES - 1);

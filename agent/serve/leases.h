@@ -56,8 +56,6 @@ struct lease *lease_of_tag(struct daemon *d, enum lease_kind kind, struct str ta
 int lease_use(struct daemon *d, struct str name, struct lease **ret, struct error *err);
 /* The session has left. */
 void leases_session_gone(struct session *s);
-/* The daemon ends. */
-void leases_release(struct daemon *d);
 
 /* One line to the holder: begin, members of `data`, end. */
 struct lease_line {

@@ -6,6 +6,8 @@
 #include "agent/serve/background.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/rulebook.h"
+#include "agent/serve/served.h"
+#include "agent/serve/steps.h"
 #include "log/log.h"
 
 enum {
@@ -45,6 +47,7 @@ static void (*const actions[])(struct live_turn *t) = {
 	[DECIDE_CALL] = live_decide,
 	[COMMIT_ANNOUNCE] = live_commit_announce,
 	[WAIT_VERDICTS] = live_wait_verdicts,
+	[WAIT_HOST] = live_wait_host,
 	[COMMIT_START] = live_commit_start,
 	[RUN_TOOL] = live_run_tool,
 	[STOP_TOOL] = live_stop_tool,
@@ -158,6 +161,8 @@ static void on_timer(void *arg)
 		live_step(t, EV_MODEL_AGAIN);
 	else if (t->state == TURN_GATED)
 		live_gate_timer(t);
+	else if (t->state == TURN_HOSTLESS)
+		live_park_host(t);
 }
 
 /* Deep copies of what outlives the call that started the turn. */
@@ -208,6 +213,7 @@ void live_keep_bot(struct arena *a, const struct bot *b, struct bot *ret)
 	set->fallbacks = keep_list(a, set->fallbacks);
 	set->allowed = keep_list(a, set->allowed);
 	set->rules = (struct str){NULL, 0};
+	served_tools_keep(a, &set->served);
 	keep_gates(a, set);
 }
 
@@ -243,6 +249,7 @@ struct live_turn *live_new(struct daemon *d, const struct store_turn *info, cons
 	t->rounds = info->rounds;
 	t->timer = loop_timer_new(d->loop, on_timer, t);
 	live_claim_init(t);
+	list_init(&t->steps);
 	must(!table_set(d->live, t->bot.name, t));
 	return t;
 }
@@ -336,6 +343,8 @@ static void turn_free(void *arg)
 {
 	struct live_turn *t = arg;
 
+	steps_over(t);
+	served_recorded(t, false);
 	live_round_release(t);
 	live_context_release(t);
 	loop_timer_free(t->timer);
@@ -379,6 +388,7 @@ void live_abandon(struct live_turn *t)
 		t->calls[t->at].tool->free(mem_take(&t->run));
 	provider_call_cancel(mem_take(&t->call));
 	schedule_process_forget(t->d, &t->claim);
+	steps_over(t);
 	loop_timer_stop(t->timer);
 }
 

@@ -18,6 +18,7 @@
 #include "agent/io/store_park.h"
 #include "agent/io/store_steer.h"
 #include "agent/serve/asked.h"
+#include "agent/serve/leases.h"
 #include "agent/serve/schedule.h"
 #include "agent/tool/tool.h"
 #include "json/json.h"
@@ -31,6 +32,7 @@ struct wait_look;
 struct live_call {
 	struct str call_id, name, arguments; /* in the round's arena */
 	const struct tool *tool;             /* NULL: none of that name for this bot */
+	const struct served_tool *served;    /* … and then what its client declared, or NULL */
 	const void *args;
 	struct tool_judgement judged; /* as announced */
 	int64_t judged_version;       /* of the settings, when its turn came */
@@ -68,6 +70,9 @@ struct live_turn {
 	struct live_call *calls;
 	size_t call_count, at;
 
+	char served_lease[LEASE_NAME_BYTES + 1]; /* who has the current call; "": nobody */
+	struct request *served_reply;            /* answered when its result is recorded */
+	struct list steps;                       /* struct step, of the current call */
 	struct tool_run *run;
 	struct process_claim claim;
 	struct background *background; /* made, its row not committed yet */
@@ -169,6 +174,8 @@ void live_park_handles(struct live_turn *t, const struct tool_wait *w);
 void live_wait(struct live_turn *t);
 /* The result of the current call, in the round's arena. */
 void live_set_result(struct live_turn *t, struct str output, bool failed);
+void live_set_result_with(struct live_turn *t, struct str output, bool failed,
+	const struct item_picture *pictures, size_t picture_count);
 void live_set_error(struct live_turn *t, const struct error *err);
 void live_claim_init(struct live_turn *t);
 /* Deep copies of what outlives the caller's; without the rules, which may be long. */
@@ -196,6 +203,9 @@ void live_wait_verdicts(struct live_turn *t);
 /* The timer of a gated turn. */
 void live_gate_timer(struct live_turn *t);
 void live_park_verdict(struct live_turn *t);
+/* For approval_hold_ms; then it parks. */
+void live_wait_host(struct live_turn *t);
+void live_park_host(struct live_turn *t);
 void live_commit_start(struct live_turn *t);
 void live_run_tool(struct live_turn *t);
 void live_stop_tool(struct live_turn *t);

@@ -10,6 +10,7 @@
 #include "agent/serve/pictures.h"
 #include "agent/serve/round.h"
 #include "agent/serve/rulebook.h"
+#include "agent/serve/served.h"
 #include "log/log.h"
 
 static const struct error_kind CALL_DENIED = {"approval_denied", ERROR_CLASS_DENIED};
@@ -43,10 +44,11 @@ static int find_tool(const struct live_turn *t, struct live_call *c, struct erro
 	struct str shown = str_cut(c->name, BOT_NAME_MAX_BYTES);
 
 	c->tool = tool_find(c->name);
-	if (!c->tool)
+	c->served = c->tool ? NULL : served_tools_find(&t->bot.set.served, c->name);
+	if (!c->tool && !c->served)
 		return error_set(
 			err, &TOOL_UNKNOWN, "there is no tool '" STR_FMT "'", STR_ARG(shown));
-	if (!is_listed(&t->bot.set.tools, c->name))
+	if (c->tool && !is_listed(&t->bot.set.tools, c->name))
 		return error_set(err, &TOOL_NOT_AVAILABLE, "this bot has no tool '" STR_FMT "'",
 			STR_ARG(shown));
 	if (t->bot.set.has_allowed && !is_listed(&t->bot.set.allowed, c->name))
@@ -55,12 +57,29 @@ static int find_tool(const struct live_turn *t, struct live_call *c, struct erro
 	return 0;
 }
 
+/* It is carried out outside every sandbox: of a sandboxed bot it waits when its declaration says so
+ * (AG-157). */
+static void judge_served(
+	const struct live_turn *t, const struct live_call *c, struct tool_judgement *ret)
+{
+	if (t->bot.set.sandbox == SANDBOX_FULL_ACCESS) {
+		ret->reach = TOOL_OUTSIDE;
+	} else if (c->served->gate) {
+		ret->reach = TOOL_LEAVES;
+		ret->why = "served_tool";
+	}
+}
+
 static int judge(
 	struct live_turn *t, struct live_call *c, struct tool_judgement *ret, struct error *err)
 {
 	struct tool_context context;
 
 	*ret = (struct tool_judgement){.reach = TOOL_IN_DAEMON};
+	if (c->served) {
+		judge_served(t, c, ret);
+		return 0;
+	}
 	if (!c->tool->judge)
 		return 0;
 	live_context(t, c, &context);
@@ -105,8 +124,11 @@ static void require_verdicts(
 
 bool live_prepare_call(struct live_turn *t, struct live_call *c)
 {
-	return find_tool(t, c, &c->refusal) == 0 &&
-	       tool_prepare(c->tool, &t->round, c->arguments, &c->args, &c->refusal) == 0;
+	if (find_tool(t, c, &c->refusal) < 0)
+		return false;
+	return c->served
+		       ? served_tool_check(c->served, c->arguments, &c->refusal) == 0
+		       : tool_prepare(c->tool, &t->round, c->arguments, &c->args, &c->refusal) == 0;
 }
 
 void live_plan_call(struct live_turn *t, struct live_call *c)
@@ -206,6 +228,8 @@ void live_decide(struct live_turn *t)
 		}
 	}
 	e = look_again(t, c);
+	if (e == EV_CLEAR && c->served && !served_has_host(t->d, c->served->host))
+		e = EV_UNHOSTED;
 	live_step(t, e);
 }
 
@@ -398,7 +422,7 @@ static void release_process(struct live_turn *t)
 	}
 }
 
-static void set_result_with(struct live_turn *t, struct str output, bool failed,
+void live_set_result_with(struct live_turn *t, struct str output, bool failed,
 	const struct item_picture *pictures, size_t picture_count)
 {
 	const struct live_call *c = &t->calls[t->at];
@@ -411,7 +435,7 @@ static void set_result_with(struct live_turn *t, struct str output, bool failed,
 
 void live_set_result(struct live_turn *t, struct str output, bool failed)
 {
-	set_result_with(t, output, failed, NULL, 0);
+	live_set_result_with(t, output, failed, NULL, 0);
 }
 
 static void tool_finished(void *arg, const struct tool_result *r)
@@ -420,7 +444,7 @@ static void tool_finished(void *arg, const struct tool_result *r)
 	struct store_artifact *kept = arena_alloc(
 		&t->round, (r->artifact_count + 1) * sizeof(*kept));
 
-	set_result_with(t, r->output, r->failed, r->pictures, r->picture_count);
+	live_set_result_with(t, r->output, r->failed, r->pictures, r->picture_count);
 	t->result.cancelled = r->cancelled;
 	if (r->pin.p)
 		t->result.pin = (struct str){
@@ -515,6 +539,8 @@ void live_run_tool(struct live_turn *t)
 		/* known at once when it started; no more after a park */
 		live_set_error(t, &c->refusal);
 		live_step(t, EV_TOOL_DONE);
+	} else if (c->served) {
+		served_run(t);
 	} else if (c->tool->waits) {
 		live_wait(t);
 	} else if (c->tool->background && c->tool->background(c->args)) {
@@ -529,6 +555,10 @@ void live_stop_tool(struct live_turn *t)
 {
 	struct error err = ERROR_INIT;
 
+	if (t->calls[t->at].served) {
+		served_stop(t);
+		return;
+	}
 	if (t->run) {
 		t->calls[t->at].tool->cancel(t->run);
 		return;
@@ -568,6 +598,7 @@ static void count_verdict(struct live_turn *t, const struct live_call *c)
 
 static void recorded(struct live_turn *t)
 {
+	served_recorded(t, true);
 	count_verdict(t, &t->calls[t->at]);
 	for (size_t i = t->at + 1; i < t->call_count; i++)
 		verdicts_prior_done(&t->calls[i].verdicts);

@@ -145,7 +145,9 @@ static void model_taken(void *arg)
 void live_offer_tools(struct live_turn *t)
 {
 	const struct str_list *names = &t->bot.set.tools;
-	struct provider_tool *tools = arena_alloc(&t->round, (names->count + 1) * sizeof(*tools));
+	const struct served_tools *served = &t->bot.set.served;
+	struct provider_tool *tools = arena_alloc(
+		&t->round, (names->count + served->count + 1) * sizeof(*tools));
 	size_t count = 0;
 
 	for (size_t i = 0; tool_table[i]; i++) {
@@ -157,6 +159,9 @@ void live_offer_tools(struct live_turn *t)
 			break;
 		}
 	}
+	for (size_t i = 0; i < served->count; i++) /* kept with a NUL behind each text */
+		tools[count++] = (struct provider_tool){served->items[i].name.p,
+			served->items[i].description.p, served->items[i].parameters.p};
 	t->request.tools = tools;
 	t->request.tool_count = count;
 }

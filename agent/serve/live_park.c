@@ -127,6 +127,21 @@ void live_park_verdict(struct live_turn *t)
 	live_step(t, EV_PARK);
 }
 
+void live_wait_host(struct live_turn *t)
+{
+	loop_timer_set(t->timer, t->bot.set.limits.approval_hold_ms);
+}
+
+/* Nothing was given to anybody: the call is planned still. */
+void live_park_host(struct live_turn *t)
+{
+	set_park(t, PARK_HOST, clock_real_ms(t->d->clock) - clock_mono_ms(t->d->clock));
+	t->park.call_id = t->calls[t->at].call_id;
+	t->park.host = t->calls[t->at].served->host;
+	keep_decided(t);
+	live_step(t, EV_PARK);
+}
+
 void live_park_handles(struct live_turn *t, const struct tool_wait *w)
 {
 	set_park(t, PARK_HANDLES, clock_real_ms(t->d->clock) - clock_mono_ms(t->d->clock));
@@ -181,6 +196,7 @@ void live_resume(
 		[PARK_PACED] = EV_RESUMED,
 		[PARK_HANDLES] = EV_RESUMED_WAIT,
 		[PARK_VERDICT] = EV_RESUMED_CALL,
+		[PARK_HOST] = EV_RESUMED_CALL,
 	};
 	struct live_turn *t = live_new(d, &r->turn, &r->bot);
 

@@ -6,6 +6,7 @@
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/round.h"
+#include "agent/serve/steps.h"
 
 static const struct error_kind INVALID_DECISION = {"invalid_decision", ERROR_CLASS_USAGE};
 static const struct error_kind INVALID_REASON = {"invalid_reason", ERROR_CLASS_USAGE};
@@ -16,7 +17,7 @@ static const struct error_kind INVALID_BY = {"invalid_by", ERROR_CLASS_USAGE};
  * answer
  */
 struct answer_args {
-	struct str bot, call_id, tag, decision, reason, by, lease, path;
+	struct str bot, call_id, step, tag, decision, reason, by, lease, path;
 	int64_t turn, request;
 	bool until_prior;
 };
@@ -30,6 +31,7 @@ static const struct json_field answer_fields[] = {
 	JSON_STR(struct answer_args, reason),
 	JSON_STR(struct answer_args, by),
 	JSON_STR(struct answer_args, lease),
+	JSON_STR(struct answer_args, step),
 	JSON_STR(struct answer_args, path, .cstr = true, .min = 1, .max = GUARD_PATH_MAX_BYTES),
 	JSON_BOOL(struct answer_args, until_prior),
 };
@@ -234,6 +236,19 @@ static void answer_by_store(
 	op_write(r, run_answer, parked_decided);
 }
 
+static void answer_step(struct request *r, struct live_turn *t, const struct verdict_answer *answer)
+{
+	const struct answer_args *args = r->args;
+	struct error err = ERROR_INIT;
+
+	if (!t || t->info.id != args->turn)
+		op_read(r, run_missing, never);
+	else if (steps_answer(t, args->call_id, args->step, answer, &err) < 0)
+		request_fail(r, &err);
+	else
+		reply(r);
+}
+
 /* To the live turn, or to the row of the parked one. What a turn that is just parking had heard is
  * in its record already: an answer goes behind that. */
 static void answer_now(struct request *r, const struct verdict_answer *answer)
@@ -243,7 +258,9 @@ static void answer_now(struct request *r, const struct verdict_answer *answer)
 	struct parked *p = parked_find(r->d, args->bot);
 	struct error err = ERROR_INIT;
 
-	if (t && t->info.id == args->turn && t->state == TURN_PARKING && t->call_count > 0)
+	if (args->step.p)
+		answer_step(r, t, answer);
+	else if (t && t->info.id == args->turn && t->state == TURN_PARKING && t->call_count > 0)
 		answer_by_store(r, answer, t->bot.id, live_gate_now(t, &t->calls[t->at]));
 	else if (p && p->turn == args->turn && parked_is_asked(p))
 		answer_by_store(r, answer, p->bot, parked_now(p));

@@ -29,7 +29,7 @@ struct settings_args {
 	struct bot_limits limits;
 	int cache_ttl;
 	struct str_list tools, writable_roots, unix_sockets, fallbacks;
-	const struct json *gates, *rules;
+	const struct json *gates, *rules, *served_tools;
 	int sandbox;
 	bool network, git_commit;
 };
@@ -43,6 +43,7 @@ enum settings_field {
 	F_GIT,
 	F_GATES,
 	F_RULES,
+	F_SERVED,
 	F_WORKSPACE,
 	F_CACHE_TTL,
 	F_COMPACTION_INSTRUCTIONS,
@@ -72,6 +73,7 @@ enum settings_field {
 	[F_GIT] = JSON_BOOL(struct settings_args, git_commit),                                     \
 	[F_GATES] = JSON_NODE(struct settings_args, gates),                                        \
 	[F_RULES] = JSON_NODE(struct settings_args, rules),                                        \
+	[F_SERVED] = JSON_NODE(struct settings_args, served_tools),                                \
 	[F_WORKSPACE] = JSON_STR(struct settings_args, workspace),                                 \
 	[F_CACHE_TTL] = JSON_ENUM(struct settings_args, cache_ttl, bot_cache_ttl_names),           \
 	[F_COMPACTION_INSTRUCTIONS] = JSON_STR(struct settings_args, compaction_instructions,      \
@@ -169,6 +171,23 @@ int op_check_sandbox(struct daemon *d, struct arena *a, const struct bot *b, str
 	return sandbox_check_roots(d->sandbox, tool_policy(&c, a), err);
 }
 
+/* Nobody but a client on the daemon's own socket declares tools that run outside every sandbox. */
+static int read_served(struct request *r, const struct settings_args *args,
+	struct served_tools *ret, struct error *err)
+{
+	if (r->session->as.id > 0)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"served_tools: a bot's own socket does not set them");
+	if (served_tools_read(&r->arena, args->served_tools, ret, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ret->count; i++) {
+		if (tool_find(ret->items[i].name))
+			return error_set(err, &SERVED_INVALID,
+				"served_tools[%zu].name: there is a built-in tool of that name", i);
+	}
+	return 0;
+}
+
 static int read_settings(struct request *r, const struct settings_args *args,
 	struct bot_settings *set, struct error *err)
 {
@@ -180,6 +199,8 @@ static int read_settings(struct request *r, const struct settings_args *args,
 	set->unix_sockets = args->unix_sockets;
 	if (read_folders(r, args, set, err) < 0 ||
 		(given(r, F_RULES) && rulebook_read(&r->arena, args->rules, &set->rules, err) < 0))
+		return -1;
+	if (given(r, F_SERVED) && read_served(r, args, &set->served, err) < 0)
 		return -1;
 	if (!given(r, F_GATES))
 		return 0;
@@ -405,6 +426,8 @@ static void merge(const struct request *r, const struct bot_settings *from, stru
 		to->workspace = from->workspace;
 	if (given(r, F_RULES))
 		to->rules = from->rules;
+	if (given(r, F_SERVED))
+		to->served = from->served;
 	if (given(r, F_GATES)) {
 		to->gates = from->gates;
 		to->gate_count = from->gate_count;

@@ -6,6 +6,7 @@
 #include "agent/io/config.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
+#include "agent/serve/steps.h"
 #include "agent/serve/request.h"
 #include "fetch/fetch.h"
 #include "suite_config.h"
@@ -159,6 +160,7 @@ static int64_t pending_approvals(const struct daemon *d)
 	while ((t = table_next(d->live, &at))) {
 		for (size_t i = 0; i < t->call_count; i++)
 			count += live_call_pending(t, i);
+		count += (int64_t)steps_pending(t);
 	}
 	return count;
 }

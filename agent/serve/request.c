@@ -26,6 +26,7 @@ static const struct request_row *const tables[] = {
 	approval_requests,
 	receipt_requests,
 	pause_requests,
+	served_requests,
 	daemon_requests,
 };
 

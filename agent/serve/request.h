@@ -52,6 +52,7 @@ extern const struct request_row follow_requests[];
 extern const struct request_row approval_requests[];
 extern const struct request_row receipt_requests[];
 extern const struct request_row pause_requests[];
+extern const struct request_row served_requests[];
 extern const struct request_row daemon_requests[];
 
 #endif
