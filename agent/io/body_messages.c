@@ -124,8 +124,8 @@ static void put_settings(struct body *b, const struct provider_request *r)
 	if (r->max_output_tokens > 0 && r->max_output_tokens < max_tokens)
 		max_tokens = r->max_output_tokens;
 	json_put_str(j, "model", r->model);
-	json_put_i64(j, "max_tokens", max_tokens);
-	json_put_bool(j, "stream", true);
+	json_put_i64(j, "max_tokens", r->warm ? 0 : max_tokens);
+	json_put_bool(j, "stream", !r->warm);
 	put_mark(j, r);
 	put_thinking(j, m, r->reasoning, max_tokens);
 }

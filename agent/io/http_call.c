@@ -15,12 +15,12 @@
 #include "agent/io/provider_http.h"
 
 enum {
-	STALL_DEFAULT_MS = 120 * 1000,        /* agent spec 2.6 */
-	ADMISSION_MAX_MS = 60 * 1000,         /* agent spec 2.6: --max-connecting */
-	REFUSAL_MAX_MS = 10 * 1000,           /* ours: for an error's body */
-	REST_MAX_MS = 2000,                   /* ours: for what comes after the end of a reply */
-	RESPONSE_ID_MAX_BYTES = 256,          /* ours */
-	ERROR_MESSAGE_MAX_BYTES = 256 * 1024, /* ours: an error over WebSocket */
+	STALL_DEFAULT_MS = 120 * 1000, /* agent spec 2.6 */
+	ADMISSION_MAX_MS = 60 * 1000,  /* agent spec 2.6: --max-connecting */
+	REFUSAL_MAX_MS = 10 * 1000,    /* ours: for an error's body */
+	REST_MAX_MS = 2000,            /* ours: for what comes after the end of a reply */
+	RESPONSE_ID_MAX_BYTES = 256,   /* ours */
+	WARM_MAX_BYTES = 64 * 1024,    /* ours: a reply without content */
 	STATUS_ERRORS_FIRST = 400,
 	STATUS_ERRORS_LAST = 599,
 	RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000, /* ours */
@@ -33,6 +33,7 @@ enum call_state {
 	CALL_GRANT, /* waits for what proves who asks */
 	CALL_SENT,
 	CALL_STREAM,
+	CALL_WARM, /* the one document that answers a request that wants no reply */
 	CALL_REFUSED,
 	CALL_TOLD,
 	CALL_OVER
@@ -316,15 +317,6 @@ static void expected_sse(struct http_call *c, struct str type)
 	fail(c, &err, PROVIDER_RETRY_NEVER);
 }
 
-static void no_socket(struct http_call *c, int status)
-{
-	struct error err = ERROR_INIT;
-
-	(void)error_set(&err, &PROVIDER_CONNECTION,
-		"the server answers %d instead of opening a WebSocket", status);
-	fail(c, &err, PROVIDER_RETRY_NEVER);
-}
-
 static void begin_stream(struct http_call *c)
 {
 	c->state = CALL_STREAM;
@@ -336,6 +328,31 @@ static void begin_stream(struct http_call *c)
 	model_decoder_free(c->decoder);
 	c->decoder = model_decoder_new(c->p->family->model);
 	look_taken(c);
+}
+
+/* Nothing was said, nor was it to be: what it cost is the answer. */
+static void finish_warm(struct http_call *c)
+{
+	const struct provider_callbacks *cb = c->cb;
+	struct provider_reply reply = {.sent_ms = c->sent_ms};
+	struct provider_failure f;
+	void *arg = c->arg;
+
+	if (http_read_warm(c->p->family->model, buf_str(&c->refusal_body), &reply.usage, &f) < 0) {
+		tell_failure(c, &f);
+		return;
+	}
+	pace_used(&c->ticket, reply.usage.input_tokens);
+	end(c);
+	cb->done(arg, &reply);
+}
+
+static void begin_warm(struct http_call *c)
+{
+	c->state = CALL_WARM;
+	c->word_ms = clock_mono_ms(clock_system());
+	buf_release(&c->refusal_body);
+	c->refusal_body = (struct buf)BUF_INIT(WARM_MAX_BYTES);
 }
 
 static void learn(struct http_call *c, const struct http_head *h)
@@ -350,12 +367,15 @@ static void on_head(void *arg, const struct http_head *h)
 	struct http_call *c = arg;
 	struct pace_now now = {loop_now_ms(c->p->loop), clock_real_ms(clock_system())};
 	struct str type = http_header_get(h, "content-type");
+	struct error err = ERROR_INIT;
 	char media[64];
 
 	leave_admission(c);
 	learn(c, h);
 	if (c->socket && h->status < 300) {
-		no_socket(c, h->status);
+		(void)error_set(&err, &PROVIDER_CONNECTION,
+			"the server answers %d instead of opening a WebSocket", h->status);
+		fail(c, &err, PROVIDER_RETRY_NEVER);
 		return;
 	}
 	if (h->status < 200 || h->status > 299) {
@@ -366,6 +386,10 @@ static void on_head(void *arg, const struct http_head *h)
 		buf_release(&c->refusal_body);                     /* of a try before this one */
 		c->refusal_body = (struct buf)BUF_INIT(HTTP_ERROR_BODY_BYTES);
 		loop_timer_set(c->timer, REFUSAL_MAX_MS);
+		return;
+	}
+	if (c->r->warm && str_is(http_media_type(type, media), "application/json")) {
+		begin_warm(c);
 		return;
 	}
 	if (!str_is(http_media_type(type, media), "text/event-stream")) {
@@ -386,6 +410,8 @@ static void on_body(void *arg, struct str bytes)
 		look(c, model_decode(c->decoder, bytes, on_event, c, &err), &err);
 		return;
 	}
+	if (c->state == CALL_WARM)
+		(void)buf_put_str(&c->refusal_body, bytes); /* one too long is no JSON at its end */
 	if (c->state != CALL_REFUSED)
 		return;
 	room = HTTP_ERROR_BODY_BYTES - c->refusal_body.len;
@@ -405,6 +431,8 @@ static void on_done(void *arg, const struct error *failed)
 		end(c);
 	} else if (c->state == CALL_REFUSED) {
 		finish_refusal(c);
+	} else if (!failed && c->state == CALL_WARM) {
+		finish_warm(c);
 	} else if (failed) {
 		http_read_broken(failed, c->state == CALL_STREAM, &f);
 		tell_failure(c, &f);
@@ -439,32 +467,24 @@ static void refused_in_message(struct http_call *c, int64_t status, struct str j
 static bool is_refusal(struct http_call *c, struct str json)
 {
 	_cleanup_(arena) struct arena scratch = {.blocks = NULL};
-	const struct json *root, *error;
+	struct http_message_error said;
 	struct error err = ERROR_INIT;
-	int64_t status = 0;
-	struct str code;
 
-	if (json.len > ERROR_MESSAGE_MAX_BYTES || str_find(json, STR("\"error\""), 0) < 0 ||
-		json_parse(&scratch, json, &root, NULL) < 0 ||
-		!str_is(json_str(json_get(root, "type")), "error"))
+	if (!http_read_message_error(&scratch, json, &said))
 		return false;
-	error = json_get(root, "error");
-	code = json_str(json_get(error ? error : root, "code"));
-	if (json_i64(json_get(root, "status"), &status) < 0)
-		(void)json_i64(json_get(root, "status_code"), &status); /* or it has none */
-	if (str_is(code, "previous_response_not_found") && ws_turn_is_partial(c->socket)) {
+	if (str_is(said.code, "previous_response_not_found") && ws_turn_is_partial(c->socket)) {
 		ws_turn_again(c->socket); /* the server has forgotten: the same call, whole */
 		return true;
 	}
-	if (str_is(code, "websocket_connection_limit_reached")) {
+	if (str_is(said.code, "websocket_connection_limit_reached")) {
 		(void)error_set(
 			&err, &PROVIDER_CONNECTION, "the connection is too old for its server");
 		fail(c, &err, PROVIDER_RETRY_BACKOFF);
 		return true;
 	}
-	if (status < STATUS_ERRORS_FIRST || status > STATUS_ERRORS_LAST)
+	if (said.status < STATUS_ERRORS_FIRST || said.status > STATUS_ERRORS_LAST)
 		return false;
-	refused_in_message(c, status, json);
+	refused_in_message(c, said.status, json);
 	return true;
 }
 
@@ -725,6 +745,7 @@ static void on_timer(void *arg)
 		break;
 	case CALL_SENT:
 	case CALL_STREAM:
+	case CALL_WARM:
 		if (!c->fetch && !c->socket) { /* admitted */
 			c->connecting = false;
 			c->p->net->connecting--;

@@ -17,6 +17,7 @@ enum {
 	STATUS_TOO_MANY = 429,
 	STATUS_OVERLOADED = 529, /* Anthropic's */
 	FAULT_KEEP_BYTES = 2 * HTTP_ERROR_BODY_BYTES,
+	ERROR_MESSAGE_MAX_BYTES = 256 * 1024, /* ours: an error over WebSocket */
 };
 
 /* Errors keep pointers to kinds: these live as long as the program, made when first met. */
@@ -160,4 +161,64 @@ bool http_blames_thinking(enum model_family f, const struct http_refusal *r)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Answers that are one document.
+ */
+bool http_read_message_error(struct arena *a, struct str json, struct http_message_error *ret)
+{
+	const struct json *root, *error;
+	int64_t status = 0;
+
+	if (json.len > ERROR_MESSAGE_MAX_BYTES || str_find(json, STR("\"error\""), 0) < 0 ||
+		json_parse(a, json, &root, NULL) < 0 ||
+		!str_is(json_str(json_get(root, "type")), "error"))
+		return false;
+	error = json_get(root, "error");
+	if (json_i64(json_get(root, "status"), &status) < 0)
+		(void)json_i64(json_get(root, "status_code"), &status); /* or it has none */
+	*ret = (struct http_message_error){
+		json_str(json_get(error ? error : root, "code")), status};
+	return true;
+}
+
+struct warm_answer {
+	struct gather gather;
+	struct provider_failure *failure;
+	bool has_fault;
+};
+
+static void on_warm_event(void *arg, const struct model_event *e)
+{
+	struct warm_answer *w = arg;
+	struct error err = ERROR_INIT;
+
+	if (e->kind == MODEL_EV_FAULT) {
+		w->has_fault = true;
+		http_read_fault(e, w->failure);
+	} else {
+		(void)gather_take(&w->gather, e, &err); /* its usage is all that counts */
+	}
+}
+
+int http_read_warm(enum model_family f, struct str json, struct provider_usage *ret_usage,
+	struct provider_failure *ret)
+{
+	struct model_decoder *d = model_decoder_new(f);
+	struct warm_answer w = {.failure = ret};
+	struct error err = ERROR_INIT;
+	int rc;
+
+	gather_init(&w.gather, f);
+	rc = model_decode_message(d, json, on_warm_event, &w, &err);
+	if (w.gather.has_usage && !w.has_fault)
+		rc = 0; /* no reply is wanted: how it ends is all the same */
+	else if (!w.has_fault && rc < 0)
+		http_read_stream(&err, ret);
+	if (rc == 0 && !w.has_fault)
+		*ret_usage = gather_usage(&w.gather);
+	gather_release(&w.gather);
+	model_decoder_free(d);
+	return rc < 0 || w.has_fault ? -1 : 0;
 }

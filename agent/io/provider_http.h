@@ -92,6 +92,16 @@ void http_read_refusal(
 void http_read_fault(const struct model_event *e, struct provider_failure *ret);
 /* The transport's end; `headed`: the reply's head had come. */
 void http_read_broken(const struct error *err, bool headed, struct provider_failure *ret);
+/* An error as a message over WebSocket, its members in the arena; false: it is none. */
+struct http_message_error {
+	struct str code;
+	int64_t status; /* 0: not said */
+};
+bool http_read_message_error(struct arena *a, struct str json, struct http_message_error *ret);
+/* The one document that answers a request that wants no reply: what it cost. Of a failure *ret is
+ * filled. */
+int http_read_warm(enum model_family f, struct str json, struct provider_usage *ret_usage,
+	struct provider_failure *ret);
 /* The stream's own fault. */
 void http_read_stream(const struct error *err, struct provider_failure *ret);
 /* Whether it says that what the model wrote earlier (thinking, reasoning) cannot be used. */

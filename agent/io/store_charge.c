@@ -34,13 +34,14 @@ int store_record_usage(struct store_tx *tx, const struct store_place *at,
 int store_account(struct store_tx *tx, const struct store_place *at, const struct store_usage *u,
 	int64_t last_message, struct error *err)
 {
-	struct db_stmt *s = store_stmt(&tx->view, SQL_TURN_ROUND);
+	struct db_stmt *s = store_stmt(&tx->view, u->purpose ? SQL_TURN_CHARGE : SQL_TURN_ROUND);
 
 	db_bind_i64(s, 1, at->turn);
 	db_bind_i64(s, 2, u->input_tokens);
 	db_bind_i64(s, 3, u->output_tokens);
 	db_bind_i64(s, 4, u->cached_input_tokens);
-	store_bind_id(s, 5, last_message);
+	if (!u->purpose)
+		store_bind_id(s, 5, last_message);
 	if (db_run(s, err) < 0)
 		return -1;
 	s = store_stmt(&tx->view, SQL_BOT_USAGE);

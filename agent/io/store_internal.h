@@ -153,8 +153,8 @@ void store_spill_sweep(struct store_view *v);
  * records stay. retain 0: all is kept. */
 int store_retain(struct store_tx *tx, int64_t bot, int64_t turn, int64_t retain, struct error *err);
 
-/* A round more, and its tokens on the turn's and the bot's account: store_charge.c.
- * last_message: node of the model's newest item, 0: none. */
+/* A round more, unless the call had another purpose, and its tokens on the turn's and the bot's
+ * account: store_charge.c. last_message: node of the model's newest item, 0: none. */
 int store_account(struct store_tx *tx, const struct store_place *at, const struct store_usage *u,
 	int64_t last_message, struct error *err);
 int store_record_usage(struct store_tx *tx, const struct store_place *at,

@@ -356,6 +356,7 @@ static void turn_free(void *arg)
 void live_release(struct live_turn *t)
 {
 	must(table_remove(t->d->live, t->bot.name) == t);
+	live_warm_end(t);
 	loop_timer_stop(t->timer);
 	if (t->reads_pending == 0)
 		loop_defer(t->d->loop, turn_free, t);
@@ -384,6 +385,7 @@ void live_read_returned(struct live_turn *t)
 void live_abandon(struct live_turn *t)
 {
 	t->abandoned = true;
+	live_warm_end(t);
 	if (t->run)
 		t->calls[t->at].tool->free(mem_take(&t->run));
 	provider_call_cancel(mem_take(&t->call));

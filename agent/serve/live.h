@@ -26,6 +26,7 @@
 
 struct background;
 struct daemon;
+struct live_warm;
 struct ruleset;
 struct wait_look;
 
@@ -65,8 +66,9 @@ struct live_turn {
 
 	struct provider_call *call;
 	struct provider_request request;
-	struct retry retry; /* of the model call under way */
-	size_t fallback;    /* which model is asked: 0 its own, n the bot's nth fallback */
+	struct live_warm *warm; /* keeps the provider's cache of it; NULL: no need */
+	struct retry retry;     /* of the model call under way */
+	size_t fallback;        /* which model is asked: 0 its own, n the bot's nth fallback */
 	struct live_call *calls;
 	size_t call_count, at;
 
@@ -192,9 +194,15 @@ void live_ask_summary(struct live_turn *t);
 void live_commit_summary(struct live_turn *t);
 void live_publish_delta(struct live_turn *t, const char *kind, struct str delta);
 void live_item_repaired(void *arg, const char *what);
-void live_offer_tools(struct live_turn *t);
 /* What all of a bot's calls have in common: instructions, tools, limits, the cache's key. */
 void live_set_request(struct live_turn *t);
+/* The same for another request; tools, cache key: where these are kept. */
+void live_fill_request(struct live_turn *t, struct provider_request *r, struct arena *tools,
+	struct arena *cache_key);
+/* live_warm.c: the model was asked: from now on its provider's cache of that is kept warm, while
+ * the reply streams or a tool runs (agent spec 8.5). */
+void live_warm_begin(struct live_turn *t, const struct provider *p);
+void live_warm_end(struct live_turn *t);
 void live_ask_model(struct live_turn *t);
 void live_commit_append(struct live_turn *t, bool last);
 void live_decide(struct live_turn *t);

@@ -142,12 +142,12 @@ static void model_taken(void *arg)
 	live_context_release(arg);
 }
 
-void live_offer_tools(struct live_turn *t)
+static void offer_tools(const struct live_turn *t, struct provider_request *r, struct arena *a)
 {
 	const struct str_list *names = &t->bot.set.tools;
 	const struct served_tools *served = &t->bot.set.served;
 	struct provider_tool *tools = arena_alloc(
-		&t->round, (names->count + served->count + 1) * sizeof(*tools));
+		a, (names->count + served->count + 1) * sizeof(*tools));
 	size_t count = 0;
 
 	for (size_t i = 0; tool_table[i]; i++) {
@@ -162,24 +162,28 @@ void live_offer_tools(struct live_turn *t)
 	for (size_t i = 0; i < served->count; i++) /* kept with a NUL behind each text */
 		tools[count++] = (struct provider_tool){served->items[i].name.p,
 			served->items[i].description.p, served->items[i].parameters.p};
-	t->request.tools = tools;
-	t->request.tool_count = count;
+	r->tools = tools;
+	r->tool_count = count;
 }
 
-void live_set_request(struct live_turn *t)
+void live_fill_request(struct live_turn *t, struct provider_request *r, struct arena *tools,
+	struct arena *cache_key)
 {
-	struct provider_request *r = &t->request;
-
 	r->instructions = t->bot.set.instructions;
 	r->reasoning = t->bot.set.reasoning;
 	r->max_output_tokens = t->bot.set.limits.max_output_tokens;
 	r->cache_hours = t->bot.set.limits.cache_hours;
 	r->cache_key = str_from(
-		arena_printf(&t->context, "%s-%lld", store_identity(t->d->store)->identity,
+		arena_printf(cache_key, "%s-%lld", store_identity(t->d->store)->identity,
 			(long long)(t->bot.cache_bot ? t->bot.cache_bot : t->bot.id)));
 	r->bot = t->bot.id;
 	r->turn = t->info.id;
-	live_offer_tools(t);
+	offer_tools(t, r, tools);
+}
+
+void live_set_request(struct live_turn *t)
+{
+	live_fill_request(t, &t->request, &t->round, &t->context);
 }
 
 void live_ask_model(struct live_turn *t)
@@ -192,7 +196,9 @@ void live_ask_model(struct live_turn *t)
 	live_set_request(t);
 	if (!p || provider_call_start(p, &t->request, &callbacks, t, &t->call, &f.err) < 0)
 		live_model_failed(t, &f);
-	else if (provider_family(p)->copies)
+	else
+		live_warm_begin(t, p);
+	if (t->call && provider_family(p)->copies)
 		live_context_release(t); /* a thousand turns wait here at once */
 }
 

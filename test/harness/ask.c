@@ -414,7 +414,9 @@ static int read_messages(struct reader *r, const struct json *body)
 
 	if (!messages || messages->type != JSON_ARRAY || messages->count == 0)
 		return error_set(r->err, &ASK_INVALID, "messages: is no list of at least one");
-	if (claude && (json_i64(json_get(body, "max_tokens"), &max_tokens) < 0 || max_tokens < 1))
+	if (claude &&
+		(json_i64(json_get(body, "max_tokens"), &max_tokens) < 0 ||
+			max_tokens < r->ask->stream)) /* 0: only to read the cache, no stream */
 		return error_set(r->err, &ASK_INVALID, "max_tokens: field required");
 	if (!claude)
 		r->ask->wants_usage = json_is_true(

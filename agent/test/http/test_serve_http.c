@@ -220,6 +220,79 @@ static void another_model_is_asked_where_the_first_cannot_be(void **state)
 	assert_times(w, "\"status\":\"completed\"", 1);
 }
 
+/*
+ * The prompt cache (agent spec 8.5).
+ */
+#define HELD                                                                                       \
+	"{\"default\":[{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":\"read x < "     \
+	"gate\"}}],\"usage\":{\"input\":70,\"cached\":60}},{\"say\":\"end\"}]}"
+
+/* A bot whose cache is unread after a second, and whose tool runs until it is let go. */
+static void begin_held(struct web *w, const char *more)
+{
+	_cleanup_(mem) char *spec = xasprintf("claude=anthropic,%s", harness_url(w->h));
+	_cleanup_(mem) char *gate = xasprintf("%s/gate", w->s.dir);
+	_cleanup_(mem) char *line = xasprintf(
+		"{\"id\":1,\"op\":\"create\",\"bot\":\"b\",\"instructions\":\"i\",\"keep_warm\":1,"
+		"\"tools\":[\"shell\"],\"workspace\":\"%s\",%s}\n",
+		w->s.dir, more);
+	struct error err = ERROR_INIT;
+
+	assert_ok(providers_add(w->s.d.providers, str_from(spec), &err), &err);
+	assert_int_equal(mkfifo(gate, 0600), 0);
+	served_ask(&w->s, line);
+	submit(w);
+	see_until(w, "\"event\":\"tool_started\"");
+}
+
+static void let_go(struct web *w)
+{
+	_cleanup_(mem) char *gate = xasprintf("%s/gate", w->s.dir);
+	_cleanup_(fd) int fd = open(gate, O_WRONLY | O_CLOEXEC); /* the command reads already */
+
+	assert_int_equal(write(fd, "x\n", 2), 2);
+	see_until(w, "turn_finished");
+}
+
+static const struct json *body_of(struct web *w, size_t row)
+{
+	return json_get(harness_row(w->h, row), "body");
+}
+
+static void assert_same(const struct json *a, const struct json *b, const char *member)
+{
+	_cleanup_(buf) struct buf x = BUF_INIT(SEEN_MAX_BYTES), y = BUF_INIT(SEEN_MAX_BYTES);
+
+	assert_true(json_get(a, member) && json_get(b, member));
+	json_put(&(struct json_out)JSON_OUT(&x), NULL, json_get(a, member));
+	json_put(&(struct json_out)JSON_OUT(&y), NULL, json_get(b, member));
+	assert_true(str_eq(buf_str(&x), buf_str(&y)));
+}
+
+static void an_unread_cache_is_read_while_a_tool_runs(void **state)
+{
+	static const char *const prefix[] = {"model", "system", "tools", "messages"};
+	_cleanup_(web) struct web *w = web_open(HELD);
+	struct error err = ERROR_INIT;
+	int64_t max_tokens = -1;
+
+	(void)state;
+	begin_held(w, "\"model\":\"claude/claude-sonnet-4-5\"");
+	see_until(w, "\"purpose\":\"keep_warm\"");
+	let_go(w);
+	turns(w);
+	assert_times(w, "\"model_rounds\":2", 1); /* a call that keeps warm is no round */
+	assert_times(w, "keep_warm_failed", 0);
+	assert_ok(harness_read(w->h, &err), &err);
+	assert_true(harness_count(w->h) >= 3);
+	for (size_t i = 0; i < ARRAY_LEN(prefix); i++)
+		assert_same(body_of(w, 0), body_of(w, 1), prefix[i]);
+	assert_true(json_is_true(json_get(body_of(w, 0), "stream")));
+	assert_false(json_is_true(json_get(body_of(w, 1), "stream")));
+	assert_int_equal(json_i64(json_get(body_of(w, 1), "max_tokens"), &max_tokens), 0);
+	assert_int_equal(max_tokens, 0);
+}
+
 static void models_of_all_providers_are_told(void **state)
 {
 	_cleanup_(web) struct web *w = web_open("{\"models\":[\"big\"]}");
@@ -245,6 +318,7 @@ int main(void)
 		cmocka_unit_test(a_failed_call_costs_what_it_says),
 		cmocka_unit_test(a_stop_ends_the_wait_between_two_tries),
 		cmocka_unit_test(another_model_is_asked_where_the_first_cannot_be),
+		cmocka_unit_test(an_unread_cache_is_read_while_a_tool_runs),
 		cmocka_unit_test(models_of_all_providers_are_told),
 	};
 
