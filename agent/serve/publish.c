@@ -31,6 +31,7 @@ static void read_page(struct follow *f, bool last);
 void publisher_init(struct publisher *p)
 {
 	list_init(&p->live);
+	list_init(&p->batched);
 	p->line = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES);
 }
 
@@ -103,7 +104,7 @@ void publish_event(void *arg, const struct store_event *e)
 			made = true;
 		}
 		f->cursor = e->id;
-		session_send(f->session, buf_str(&p->line));
+		session_send_event(f->session, buf_str(&p->line));
 	}
 }
 
@@ -129,7 +130,7 @@ void publish_passing(struct daemon *d, int64_t bot, struct str name, int64_t tur
 			made = true;
 		}
 		if (!p->line.full)
-			session_send(f->session, buf_str(&p->line));
+			session_send_event(f->session, buf_str(&p->line));
 	}
 }
 

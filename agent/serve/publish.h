@@ -28,7 +28,9 @@ struct follow {
 };
 
 struct publisher {
-	struct list live; /* follows that get events as they come */
+	struct list live;    /* follows that get events as they come */
+	struct list batched; /* sessions with events of this round */
+	bool deferred;       /* … which go at its end */
 	struct buf line;
 };
 

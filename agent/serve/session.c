@@ -10,6 +10,8 @@
 #include "log/log.h"
 #include "wire/wire.h"
 
+enum { BATCH_MAX_BYTES = 256 * 1024 /* ours: an eighth of what may wait for a peer */ };
+
 static const char too_long[] =
 	"{\"id\":null,\"error\":\"input_line_limit_or_truncation\",\"detail\":"
 	"\"a request is one line of at most 1048576 bytes that ends in a newline\"}";
@@ -50,6 +52,8 @@ static void forget(struct session *s)
 	follow_session_gone(s);
 	leases_session_gone(s);
 	drop_requests(s);
+	list_remove(&s->in_batched);
+	buf_release(&s->batch);
 	list_remove(&s->in_daemon);
 	d->session_count--;
 	free(s);
@@ -62,8 +66,19 @@ void session_close(struct session *s)
 	forget(s);
 }
 
+/* Before anything else that goes to the peer: the order is what it was said in. */
+static void send_batch(struct session *s)
+{
+	list_remove(&s->in_batched);
+	if (s->batch.len > 0)
+		(void)wire_peer_send_lines(s->peer, buf_str(&s->batch)); /* as below */
+	buf_release(&s->batch);
+	s->batch = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES);
+}
+
 void session_finish(struct session *s)
 {
+	send_batch(s);
 	wire_peer_finish(s->peer);
 }
 
@@ -136,6 +151,8 @@ void session_new(struct daemon *d, int fd, const struct session_bot *as)
 		s->as = *as;
 	list_init(&s->requests);
 	list_init(&s->follows);
+	list_init(&s->in_batched);
+	s->batch = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES);
 	list_add_tail(&d->sessions, &s->in_daemon);
 	d->session_count++;
 	s->peer = wire_peer_new(d->loop, fd, -1, &callbacks, s);
@@ -144,8 +161,36 @@ void session_new(struct daemon *d, int fd, const struct session_bot *as)
 	buf_release(&ready);
 }
 
+void sessions_send_batches(struct daemon *d)
+{
+	d->pub.deferred = false;
+	list_for_each_safe (s, &d->pub.batched, struct session, in_batched)
+		send_batch(s);
+}
+
+static void round_over(void *arg)
+{
+	sessions_send_batches(arg);
+}
+
+void session_send_event(struct session *s, struct str line)
+{
+	if (s->batch.len + line.len + 1 > BATCH_MAX_BYTES)
+		send_batch(s);
+	if (s->batch.len > 0)
+		(void)buf_putc(&s->batch, '\n'); /* the packet's own newline is its last line's */
+	(void)buf_put_str(&s->batch, line); /* fits: a line is below what the buffer may have */
+	if (list_empty(&s->in_batched))
+		list_add_tail(&s->d->pub.batched, &s->in_batched);
+	if (s->d->pub.deferred)
+		return;
+	s->d->pub.deferred = true;
+	loop_defer(s->d->loop, round_over, s->d);
+}
+
 void session_send(struct session *s, struct str line)
 {
+	send_batch(s);
 	(void)wire_peer_send(s->peer, line); /* over its caps: closed() follows in the next round */
 }
 

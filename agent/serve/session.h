@@ -40,6 +40,8 @@ struct session {
 	bool paused;
 	bool said_all; /* it asks nothing more: over when all is answered and nothing followed */
 	struct list follows; /* struct follow */
+	struct buf batch;    /* events of this round, which go as one packet … */
+	struct list in_batched;
 };
 
 struct request {
@@ -62,6 +64,11 @@ struct request {
 void session_new(struct daemon *d, int fd, const struct session_bot *as);
 /* One line to the peer. A session that reads too slowly is closed. */
 void session_send(struct session *s, struct str line);
+/* The same for an event: what comes in one round of the loop (all events of a commit) is one
+ * packet, so that a peer that is merely busy is not cut off for how many they are. */
+void session_send_event(struct session *s, struct str line);
+/* The round is over: sends what was put together. */
+void sessions_send_batches(struct daemon *d);
 /* Packets waiting to be sent. */
 size_t session_queued(const struct session *s);
 /* Sends what is queued and closes. */

@@ -339,6 +339,36 @@ static void no_limit_of_processes_lets_every_one_start(void **state)
 	served_close(&s);
 }
 
+/* A peer whose socket is full gets more events in one commit than packets may wait for it. */
+static void many_events_of_one_commit_cut_nobody_off(void **state)
+{
+	enum { EVENTS = 200, FILLER_BYTES = 512 * 1024 };
+	_cleanup_(mem) char *filler = xcalloc(1, FILLER_BYTES);
+	struct served s;
+	struct session *one;
+
+	(void)state;
+	served_open(&s, "{\"say\":\"x\"}\n");
+	one = list_first(&s.d.sessions, struct session, in_daemon);
+	memset(filler, 'x', FILLER_BYTES);
+	session_send(one, (struct str){filler, FILLER_BYTES});
+	assert_int_equal(session_queued(one), 1);
+	for (int n = 0; n < EVENTS; n++) {
+		_cleanup_(mem) char *line = xasprintf("event %d", n);
+
+		session_send_event(one, str_from(line));
+	}
+	session_send(one, STR("reply"));
+	for (int n = -1; n < EVENTS; n++) {
+		_cleanup_(mem) char *line = served_line(&s);
+		_cleanup_(mem) char *wanted = xasprintf("event %d", n);
+
+		assert_true(n < 0 ? strlen(line) == FILLER_BYTES : strcmp(line, wanted) == 0);
+	}
+	free(served_line(&s)); /* the reply comes behind what was said before it */
+	served_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +383,7 @@ int main(void)
 		cmocka_unit_test(a_record_that_fits_no_reply_is_said_to_be_too_large),
 		cmocka_unit_test(approvals_that_fit_no_page_wait_for_the_first_ones),
 		cmocka_unit_test(no_limit_of_processes_lets_every_one_start),
+		cmocka_unit_test(many_events_of_one_commit_cut_nobody_off),
 	};
 
 	return cmocka_run_group_tests_name("serve.order", tests, NULL, NULL);

@@ -259,7 +259,6 @@ static void put_packet(struct wire_peer *p, struct str line)
 /* Whether the packet went into the queue; one more look at the kernel before giving up. */
 static bool try_packet(struct wire_peer *p, struct str line)
 {
-	must(line.len == 0 || !memchr(line.p, '\n', line.len));
 	if (!has_room(p, line.len + 1)) {
 		loop_stream_flush(p->stream);
 		if (!has_room(p, line.len + 1))
@@ -271,11 +270,17 @@ static bool try_packet(struct wire_peer *p, struct str line)
 
 int wire_peer_send(struct wire_peer *p, struct str line)
 {
+	must(line.len == 0 || !memchr(line.p, '\n', line.len));
+	return wire_peer_send_lines(p, line);
+}
+
+int wire_peer_send_lines(struct wire_peer *p, struct str lines)
+{
 	struct error slow = ERROR_INIT;
 
 	if (p->state != PEER_OPEN)
 		return -1;
-	if (try_packet(p, line))
+	if (try_packet(p, lines))
 		return 0;
 	(void)error_set(&slow, &WIRE_SLOW, "the peer does not read: %zu packets, %zu bytes wait",
 		p->packets, loop_stream_queued(p->stream)); /* always -1 */

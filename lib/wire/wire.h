@@ -64,6 +64,8 @@ struct wire_peer *wire_peer_new(
  * follows in the next round and -1 is returned; also -1, and nothing else, once the peer is closed
  * or finishing. */
 int wire_peer_send(struct wire_peer *p, struct str line);
+/* The same for several lines, with newlines between them, as one packet. */
+int wire_peer_send_lines(struct wire_peer *p, struct str lines);
 void wire_peer_pause(struct wire_peer *p); /* no line() until resumed; lines already read wait */
 void wire_peer_resume(struct wire_peer *p);
 /* Sends what is queued, then ends; closed() follows, with WIRE_SLOW when the peer did not take it
