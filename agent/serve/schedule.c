@@ -1,13 +1,19 @@
 /* Slots for turns and processes. */
 #include "agent/serve/schedule.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "agent/serve/daemon.h"
 #include "agent/serve/live.h"
 #include "log/log.h"
 
-enum { RETRY_MS = 1000 /* agent spec 3.4: the longest wait for a store that refuses */ };
+enum {
+	RETRY_MS = 1000,       /* agent spec 3.4: the longest wait for a store that refuses */
+	BURST_TURNS = 32,      /* ours: so many at once leave something worth the search */
+	TRIM_AFTER_MS = 2000,  /* ours: nothing ran for so long */
+	TRIM_AGAIN_MS = 65000, /* ours: connections that were kept (fetch: 60 s) are gone too */
+};
 
 struct start {
 	struct daemon *d;
@@ -22,6 +28,21 @@ static void on_retry(void *arg)
 	schedule_kick(arg);
 }
 
+/* What many turns at once took (streams, TLS, contexts) lies free in the heap, and malloc keeps it
+ * for ever where something small stands behind it. Not for a turn at a time, and not between two
+ * turns that follow each other. */
+static void on_trim(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (d->sched.active > 0)
+		return;       /* the last of these sets it again */
+	(void)malloc_trim(0); /* whether there was something to give back */
+	if (d->sched.most_active > 0)
+		loop_timer_set(d->sched.trim, TRIM_AGAIN_MS);
+	d->sched.most_active = 0;
+}
+
 void schedule_init(struct daemon *d, int64_t active_max, int64_t processes_max)
 {
 	struct schedule *s = &d->sched;
@@ -29,11 +50,14 @@ void schedule_init(struct daemon *d, int64_t active_max, int64_t processes_max)
 	*s = (struct schedule){.active_max = active_max, .processes_max = processes_max};
 	list_init(&s->process_queue);
 	s->retry = loop_timer_new(d->loop, on_retry, d);
+	s->trim = loop_timer_new(d->loop, on_trim, d);
+	loop_timer_unref(s->trim); /* nobody waits for it */
 }
 
 void schedule_release(struct daemon *d)
 {
 	loop_timer_free(mem_take(&d->sched.retry));
+	loop_timer_free(mem_take(&d->sched.trim));
 }
 
 bool schedule_reserve(struct daemon *d)
@@ -43,6 +67,8 @@ bool schedule_reserve(struct daemon *d)
 	if (d->draining || pause_holds(d) || s->active >= s->active_max)
 		return false;
 	s->active++;
+	if (s->active > s->most_active)
+		s->most_active = s->active;
 	return true;
 }
 
@@ -50,6 +76,8 @@ void schedule_unreserve(struct daemon *d)
 {
 	must(d->sched.active > 0);
 	d->sched.active--;
+	if (d->sched.active == 0 && d->sched.most_active >= BURST_TURNS)
+		loop_timer_set(d->sched.trim, TRIM_AFTER_MS);
 	daemon_look_idle(d);
 }
 

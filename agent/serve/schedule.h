@@ -18,7 +18,9 @@ struct process_claim {
 };
 
 struct schedule {
-	int64_t active, active_max;       /* turns with a live task, reserved ones too */
+	int64_t active, active_max; /* turns with a live task, reserved ones too */
+	int64_t most_active;        /* … at once, since memory was last given back */
+	struct loop_timer *trim;
 	int64_t processes, processes_max; /* child processes; max 0: no limit */
 	struct list process_queue;        /* struct process_claim by in_queue */
 	int64_t process_queued;
