@@ -361,6 +361,41 @@ static void denials_are_counted_and_shown(void **state)
 	close_scene(&c);
 }
 
+/* How many commits a turn with one call takes. */
+static int64_t commits_of_a_turn(const char *gates, bool gated)
+{
+	struct store_counts before, after;
+	struct scene c;
+
+	open_scene(&c, ECHO_CALL("ran") DONE);
+	serve(&c, SERVE("g", "600000"));
+	free(peer_asks(&c.person, "\"result\"", "%s%s]",
+		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"drill/x\",\"instructions\":\"\","
+		"\"tools\":[\"echo\"],\"gates\":[",
+		gates));
+	store_counts(c.s.d.store, &before);
+	asks(&c.person, "\"result\"", SUBMIT("b"));
+	if (gated) {
+		_cleanup_(mem) char *round = peer_take(&c.holder, ROUND);
+
+		answer_as(&c.holder, round, c.lease, "\"decision\":\"allow\"", "\"allow\"");
+	}
+	wait_for_end(&c.person, "b");
+	store_counts(c.s.d.store, &after);
+	if (gated)
+		asks(&c.person, "\"count\":1,", "\"op\":\"receipts\"");
+	close_scene(&c);
+	return after.groups - before.groups;
+}
+
+/* The verdict and its receipt go with the commit that starts the call. */
+static void a_gate_that_answers_at_once_adds_no_commit(void **state)
+{
+	(void)state;
+	assert_int_equal(commits_of_a_turn("{\"tag\":\"g\",\"tools\":[\"echo\"]}", true),
+		commits_of_a_turn("", false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +409,7 @@ int main(void)
 		cmocka_unit_test(until_prior_lapses_when_an_earlier_call_finishes),
 		cmocka_unit_test(an_allow_holds_for_the_file_it_names),
 		cmocka_unit_test(denials_are_counted_and_shown),
+		cmocka_unit_test(a_gate_that_answers_at_once_adds_no_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
