@@ -29,6 +29,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_pictures,
 	attest_agent_leaks,
 	attest_agent_pause,
+	attest_agent_companions,
 	attest_agent_release,
 	NULL,
 };

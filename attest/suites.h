@@ -39,6 +39,7 @@ extern const struct attest_case attest_agent_pages[];
 extern const struct attest_case attest_agent_pictures[];
 extern const struct attest_case attest_agent_leaks[];
 extern const struct attest_case attest_agent_pause[];
+extern const struct attest_case attest_agent_companions[];
 extern const struct attest_case attest_agent_release[];
 
 #endif

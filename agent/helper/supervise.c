@@ -6,8 +6,8 @@
  * Started by proc_spawn only. It adopts what its descendants leave behind (PR_SET_CHILD_SUBREAPER),
  *so neither setsid nor a double fork gets away, and it has no child left exactly when nothing of
  *the tree is left. The tree ends when the command has ended, on SIGTERM, SIGINT or SIGHUP, and when
- *PARENT, the process that started it, dies. Then it ends as the command did: with its exit status,
- *or by its signal.
+ *PARENT, the process that started it, dies. SIGUSR1 tells the command alone to end, by SIGTERM.
+ *Then it ends as the command did: with its exit status, or by its signal.
  *
  * The command's process says its pid on FD, and errno when exec fails; when exec works FD just
  *closes. It alone holds FD by then, so that nothing the command does to us can keep whoever waits
@@ -487,14 +487,17 @@ static void wait_for_end(pid_t command)
 	sigset_t watched;
 	int signum;
 
-	(void)sigemptyset(&watched); /* a valid set: cannot fail, nor the four below */
+	(void)sigemptyset(&watched); /* a valid set: cannot fail, nor the five below */
 	(void)sigaddset(&watched, SIGCHLD);
 	(void)sigaddset(&watched, SIGTERM);
 	(void)sigaddset(&watched, SIGINT);
 	(void)sigaddset(&watched, SIGHUP);
+	(void)sigaddset(&watched, SIGUSR1);
 	do {
 		signum = sigwaitinfo(&watched, NULL);
-	} while (signum < 0 || (signum == SIGCHLD && !command_ended(command)));
+		if (signum == SIGUSR1)
+			(void)kill(command, SIGTERM); /* not reaped: the number is its own */
+	} while (signum == SIGUSR1 || signum < 0 || (signum == SIGCHLD && !command_ended(command)));
 }
 
 static int end_like(const struct end *e)

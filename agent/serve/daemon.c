@@ -22,7 +22,7 @@ const struct error_kind DAEMON_DRAINING = {"daemon_draining", ERROR_CLASS_UNAVAI
 
 enum {
 	DRAIN_MS = 5000,   /* agent spec 9: drain at most 5 s */
-	GOODBYE_MS = 1000, /* ours: for sessions to take their last lines */
+	GOODBYE_MS = 2000, /* ours: for sessions to take their last lines, and companions to end */
 };
 
 /*
@@ -30,7 +30,7 @@ enum {
  */
 static void maybe_over(struct daemon *d)
 {
-	if (d->closing && d->sched.active == 0 && d->session_count == 0)
+	if (d->closing && d->sched.active == 0 && d->session_count == 0 && companions_are_over(d))
 		loop_stop(d->loop);
 }
 
@@ -51,6 +51,7 @@ static void let_sessions_go(void *arg, int rc, const struct error *err)
 	(void)err;
 	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
 		session_finish(s);
+	companions_stop(d); /* not before: they may serve the turns that were to end */
 	loop_timer_set(d->exit_timer, GOODBYE_MS);
 	maybe_over(d);
 }
@@ -200,7 +201,7 @@ static int start(struct daemon *d, struct error *err)
 		open_store(d, &recovery, err) < 0)
 		return -1;
 	setup_tools(d);
-	if (open_socket(d, err) < 0)
+	if (companions_setup(d, err) < 0 || open_socket(d, err) < 0)
 		return -1;
 	watch(d);
 	log_event(LOG_INFO, "daemon.ready", LOG_I64("pid", getpid()),
@@ -210,6 +211,7 @@ static int start(struct daemon *d, struct error *err)
 		LOG_I64("parked_turns", recovery.parked_turns));
 	pause_found(d, &recovery.pause);
 	parks_look(d);
+	companions_load(d);
 	d->sched.ready = recovery.ready_turns > 0;
 	schedule_kick(d);
 	daemon_look_idle(d);
@@ -267,6 +269,7 @@ static void stop(struct daemon *d)
 	list_for_each_safe (s, &d->sessions, struct session, in_daemon)
 		session_close(s);
 	models_stop(d);
+	companions_release(d);
 	while ((t = table_next(d->live, &at)))
 		live_abandon(t);
 	backgrounds_abandon(d);
@@ -300,6 +303,7 @@ int daemon_run(const struct daemon_options *o, struct error *err)
 	parks_init(&d.parks);
 	schedule_init(&d, o->max_active, o->max_processes);
 	pause_init(&d);
+	companions_init(&d);
 	d.providers = providers_new(d.loop);
 	rc = start(&d, err);
 	if (rc == 0)

@@ -9,6 +9,7 @@
 #include "agent/io/listen.h"
 #include "agent/io/provider.h"
 #include "agent/io/store.h"
+#include "agent/serve/companions.h"
 #include "agent/serve/park.h"
 #include "agent/serve/pause.h"
 #include "agent/serve/models.h"
@@ -72,6 +73,7 @@ struct daemon {
 	struct list leases; /* struct lease */
 	size_t lease_count;
 	struct pause pause;
+	struct companions companions;
 	struct list backgrounds; /* struct background */
 	size_t background_count;
 	struct table *live; /* name of a bot → struct live_turn */

@@ -53,6 +53,7 @@ extern const struct request_row approval_requests[];
 extern const struct request_row receipt_requests[];
 extern const struct request_row pause_requests[];
 extern const struct request_row served_requests[];
+extern const struct request_row companion_requests[];
 extern const struct request_row daemon_requests[];
 
 #endif

@@ -189,6 +189,7 @@ static inline void served_open(struct served *s, const char *script)
 	parks_init(&s->d.parks);
 	schedule_init(&s->d, 4, 4);
 	pause_init(&s->d);
+	companions_init(&s->d);
 	s->d.providers = providers_new(s->d.loop);
 	assert_ok(providers_add(s->d.providers, str_from(spec), &err), &err);
 	s->d.secrets = secret_set_new();

@@ -18,6 +18,7 @@ static const struct request_row *const tables[] = {
 	receipt_requests,
 	pause_requests,
 	served_requests,
+	companion_requests,
 	daemon_requests,
 };
 

@@ -314,6 +314,13 @@ pid_t proc_command_pid(const struct proc_command *c)
 	return c->process.command;
 }
 
+void proc_command_ask_end(struct proc_command *c)
+{
+	must(c->supervised);
+	if (!c->exited)
+		(void)kill(c->process.pid, SIGUSR1); /* not reaped: it is there */
+}
+
 void proc_command_cancel(struct proc_command *c)
 {
 	end_tree(c, PROC_CANCELLED);

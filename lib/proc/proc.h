@@ -75,6 +75,9 @@ int proc_command_start(struct loop *l, const struct proc_job *job, const struct 
 	void *arg, struct proc_command **ret, struct error *err);
 pid_t proc_command_pid(
 	const struct proc_command *c); /* the command's own, also under a supervisor */
+/* Tells the command alone to end, by SIGTERM; it may take its time, or not. Needs a supervisor, for
+ * whom the command's number is surely its own. */
+void proc_command_ask_end(struct proc_command *c);
 /* Ends the tree; ended() follows with PROC_CANCELLED, unless another reason came first. After
  * ended() nothing happens. */
 void proc_command_cancel(struct proc_command *c);
