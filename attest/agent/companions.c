@@ -72,6 +72,7 @@ static void AG_196_their_folder_and_logs_are_private(struct attest *t)
 	keep(t, d, "c",
 		drill_program(t, "companion", "echo here I am; : > '%s'; exec sleep 600", up));
 	attest_until(t, "the companion runs", exists, up);
+	attest_until(t, "the daemon writes its log", exists, log);
 	attest_mode(t, "the companions' folder", folder, 0700);
 	attest_mode(t, "a companion's log", log, 0600);
 	attest_daemon_stop(t, d);
