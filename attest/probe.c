@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -131,6 +132,13 @@ static int probe_udp(char **args)
 
 	return say(
 		"udp", fd < 0 ? -1 : sendto(fd, "x", 1, 0, (struct sockaddr *)&addr, sizeof(addr)));
+}
+
+/* Lets its parent trace it, which would then run anything in it. */
+static int probe_trace(char **args)
+{
+	(void)args;
+	return say("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 }
 
 /* With arguments that the kernel refuses, each with another errno than a filter's. */
@@ -288,6 +296,7 @@ static const struct {
 	{"streams", 0, probe_streams},
 	{"tcp",     1, probe_tcp    },
 	{"udp",     1, probe_udp    },
+	{"trace",   0, probe_trace  },
 	{"uring",   0, probe_uring  },
 	{"int80",   0, probe_int80  },
 	{"x32",     0, probe_x32    },

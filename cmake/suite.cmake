@@ -73,6 +73,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/suite_config.h CONTENT [[
 #define SUITE_BWRAP   "@CONSORT_BWRAP@"
 #define SUITE_BIN     "@CMAKE_INSTALL_FULL_BINDIR@"
 #define SUITE_LIBEXEC "@CMAKE_INSTALL_FULL_LIBEXECDIR@/consort"
+#define SUITE_DRILLS  "@CMAKE_INSTALL_FULL_DATADIR@/consort/drills"
 #endif
 ]] @ONLY)
 

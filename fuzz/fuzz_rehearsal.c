@@ -49,6 +49,7 @@ static void check_reply(const struct rehearsal_reply *r)
 	must(r->chunk_bytes >= 0 && r->ended == (r->line == 0));
 	must(r->ended || r->say.p || r->call_count > 0 || r->cut || r->error.p);
 	must(!r->error.p || (r->say.len == 0 && !r->cut && r->call_count == 0));
+	must(r->call_count == 0 || r->expects);
 	for (size_t i = 0; i < r->call_count; i++)
 		must(r->calls[i].name.len > 0 && r->calls[i].arguments.p);
 }

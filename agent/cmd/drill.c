@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cmd/render_call.h"
+#include "agent/cmd/statement.h"
 #include "agent/cmd/style.h"
 #include "agent/core/item.h"
 
@@ -13,14 +14,6 @@ enum {
 	REASON_BYTES = 300, /* ours: a line and a half */
 	COLUMN = 20,        /* "would run outside" and a gap */
 	JSON_MAX_BYTES = 8 * 1024 * 1024,
-};
-
-const char *const drill_names[DRILL_VERDICTS] = {
-	[DRILL_CONFINED] = "confined",
-	[DRILL_OPEN] = "open",
-	[DRILL_ASKS] = "would_ask",
-	[DRILL_REFUSED] = "refused",
-	[DRILL_OUTSIDE] = "would_run_outside",
 };
 
 static const char *const shown_names[DRILL_VERDICTS] = {
@@ -55,6 +48,7 @@ void drill_release(struct drill *d)
 		free(c->why);
 		free(c->justification);
 		free(c->reason);
+		free(c->unlike);
 		free(c);
 	}
 }
@@ -64,7 +58,7 @@ static char *copy(struct str s)
 	return s.p ? xstrndup(s.p, s.len) : NULL;
 }
 
-void drill_item(struct drill *d, struct str json)
+void drill_item(struct drill *d, struct str json, const struct drill_expect *expects)
 {
 	_cleanup_(arena) struct arena a = {.blocks = NULL};
 	struct item item;
@@ -77,6 +71,8 @@ void drill_item(struct drill *d, struct str json)
 		c->call_id = copy(item.calls[i].call_id);
 		c->name = copy(item.calls[i].name);
 		c->arguments = copy(item.calls[i].arguments);
+		if (expects)
+			c->expect = expects[i];
 		list_add_tail(&d->calls, &c->in_drill);
 	}
 }
@@ -221,6 +217,16 @@ static enum drill_verdict judge(
 	return render_call_in_daemon(str_from(c->name)) ? DRILL_OPEN : DRILL_OUTSIDE;
 }
 
+static void state(struct drill *d, struct drill_call *c, struct str output)
+{
+	d->stated++;
+	if (!d->judges)
+		return;
+	c->judged = true;
+	c->unlike = statement_unlike(&c->expect, c->verdict, output);
+	d->unlike += c->unlike != NULL;
+}
+
 const struct drill_call *drill_completed(
 	struct drill *d, const struct json *data, struct str output)
 {
@@ -243,6 +249,8 @@ const struct drill_call *drill_completed(
 	free(c->reason);
 	c->reason = buf_take(&reason);
 	d->counts[c->verdict]++;
+	if (c->expect.stated)
+		state(d, c, output);
 	return c;
 }
 
@@ -266,10 +274,17 @@ void drill_write(const struct drill *d, const struct drill_call *c, bool colours
 		(void)buf_putc(to, ' ');
 	render_call_subject(to, str_from(c->name), str_from(c->arguments));
 	(void)buf_putc(to, '\n');
-	if (!*c->reason)
+	if (*c->reason) {
+		(void)buf_printf(to, "%*s", COLUMN, "");
+		style_put(to, colours, STYLE_DIM, c->reason);
+		(void)buf_putc(to, '\n');
+	}
+	if (!c->judged)
 		return;
 	(void)buf_printf(to, "%*s", COLUMN, "");
-	style_put(to, colours, STYLE_DIM, c->reason);
+	style_put(to, colours, c->unlike ? STYLE_BAD : STYLE_GOOD,
+		c->unlike ? "not as stated: " : "as stated");
+	(void)buf_puts(to, c->unlike ? c->unlike : "");
 	(void)buf_putc(to, '\n');
 }
 
@@ -290,6 +305,11 @@ void drill_write_json(const struct drill_call *c, struct buf *to)
 	if (c->by_rule)
 		json_put_bool(&j, "by_rule", true);
 	json_put_cstr(&j, "reason", c->reason);
+	if (c->judged) {
+		json_put_bool(&j, "as_stated", !c->unlike);
+		if (c->unlike)
+			json_put_cstr(&j, "unlike", c->unlike);
+	}
 	json_close(&j, '}');
 	(void)buf_putc(to, '\n');
 }

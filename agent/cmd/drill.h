@@ -6,20 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/core/rehearsal_drill.h"
 #include "json/json.h"
 #include "mem/mem.h"
 #include "rule/rule.h"
 #include "text/text.h"
-
-enum drill_verdict {
-	DRILL_CONFINED, /* ran in the sandbox */
-	DRILL_OPEN,     /* ran in the daemon: reads are open in every mode */
-	DRILL_ASKS,     /* would wait for a verdict */
-	DRILL_REFUSED,  /* would not run */
-	DRILL_OUTSIDE,  /* would run outside a sandbox, and nobody would be asked */
-	DRILL_VERDICTS,
-};
-extern const char *const drill_names[DRILL_VERDICTS]; /* "confined", "open", "would_ask", … */
 
 struct drill {
 	struct list calls;         /* struct drill_call, as they were made */
@@ -27,7 +18,9 @@ struct drill {
 				      none */
 	bool sandboxed;
 	const char *asks; /* tag of the gate a person would have, NULL: none */
+	bool judges;      /* what is stated of calls holds for this bot */
 	size_t counts[DRILL_VERDICTS];
+	size_t stated, unlike; /* calls that something was stated of; that were not so */
 };
 struct drill_call {
 	struct list in_drill;
@@ -35,14 +28,17 @@ struct drill_call {
 	bool started, sandboxed;
 	char *why, *justification; /* of what it was asked for; may be NULL */
 	enum drill_verdict verdict;
-	bool by_rule; /* a command rule decided it */
-	char *reason; /* one line */
+	bool by_rule;               /* a command rule decided it */
+	char *reason;               /* one line */
+	struct drill_expect expect; /* of the script; its texts live as long as that */
+	bool judged;                /* against `expect` */
+	char *unlike;               /* how it is not as stated, or NULL */
 };
 
 void drill_init(struct drill *d, const char *asks);
 void drill_release(struct drill *d);
-/* An assistant's item: notes its calls. */
-void drill_item(struct drill *d, struct str json);
+/* An assistant's item: notes its calls; `expects`, one for each, may be NULL. */
+void drill_item(struct drill *d, struct str json, const struct drill_expect *expects);
 /* An approval as `approvals` lists it. */
 void drill_asked(struct drill *d, const struct json *approval);
 /* tool_started */

@@ -8,9 +8,13 @@
 
 #include "agent/cmd/copy.h"
 #include "agent/cmd/gone.h"
-#include "agent/core/rehearsal.h"
+#include "agent/cmd/placeholder.h"
+#include "agent/cmd/sweep.h"
 #include "mem/mem.h"
 #include "os/os.h"
+#include "suite_config.h"
+
+#define CANARY_KEY "CONSORT_CANARY_KEY"
 
 enum { IDLE_EXIT_S = 5 /* ours: should this process be killed the daemon goes by itself */ };
 
@@ -125,19 +129,119 @@ static int leave_home(const char *home, struct error *err)
 	return 0;
 }
 
+/* A key that opens nothing, as real ones are written: with characters that other spellings change.
+ */
+static int make_key(char **ret, struct error *err)
+{
+	uint64_t random[2];
+	char *key;
+
+	if (os_random(random, sizeof(random), err) < 0)
+		return -1;
+	key = xasprintf("canary/%016llx+%016llx=", (unsigned long long)random[0],
+		(unsigned long long)random[1]);
+	if (setenv(CANARY_KEY, key, 1) < 0) {
+		free(key);
+		return error_sys(err, "set " CANARY_KEY);
+	}
+	*ret = key;
+	return 0;
+}
+
+/* The program that odd system calls are tried with, or the name it would have. */
+static int find_probe(char **ret, struct error *err)
+{
+	static const char *const places[] = {"", "../libexec/consort/"};
+	_cleanup_(mem) char *dir = NULL;
+
+	if (os_program_dir(&dir, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		_cleanup_(mem) char *path = xasprintf("%s/%sconsort-probe", dir, places[i]);
+
+		if (os_is_program(path, NULL) == 1)
+			return os_canonical(path, ret, err);
+	}
+	*ret = xstrdup(SUITE_LIBEXEC "/consort-probe");
+	return 0;
+}
+
+/* Replaces the placeholders, in place. */
+static int fill(struct stage *s, struct buf *script, struct error *err)
+{
+	_cleanup_(mem) char *store = NULL, *socket = NULL, *key = NULL, *probe = NULL;
+	const struct place_options place = {NULL, NULL};
+	struct buf made = BUF_INIT(script->max);
+	int rc;
+
+	if (startup_place(&place, &store, &socket, err) < 0 || make_key(&key, err) < 0 ||
+		find_probe(&probe, err) < 0)
+		return -1;
+	rc = placeholder_fill(&made, buf_str(script),
+		(const struct placeholder[]){
+			{"@home@",   s->home     },
+			{"@work@",   s->workspace},
+			{"@socket@", socket      },
+			{"@probe@",  probe       },
+			{"@canary@", key         },
+			{NULL,       NULL        },
+        });
+	buf_release(script);
+	*script = made;
+	return rc < 0 ? error_set(err, &ERROR_LIMIT,
+				"the script is too long with its placeholders replaced")
+		      : 0;
+}
+
+/* The drill's own writable folders, in the scratch home. */
+static int make_roots(struct stage *s, const struct str_list *roots, struct error *err)
+{
+	free(s->roots);
+	s->roots = xcalloc(roots->count + 1, sizeof(*s->roots));
+	for (size_t i = 0; i < roots->count; i++) {
+		struct str path = {roots->items[i].p + 2, roots->items[i].len - 2}; /* "~/" */
+
+		s->roots[i] = xasprintf("%s/" STR_FMT, s->home, STR_ARG(path));
+		for (char *slash = s->roots[i] + strlen(s->home) + 1; (slash = strchr(slash, '/'));
+			*slash++ = '/') {
+			*slash = '\0';
+			if (os_mkdir_private(s->roots[i], NULL, err) < 0)
+				return -1;
+		}
+		if (os_mkdir_private(s->roots[i], NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Reads the script as it is played, and makes true what it wants to be the case. */
+static int prepare(
+	struct stage *s, const struct stage_plan *plan, struct buf *script, struct error *err)
+{
+	const struct canary_place at = {s->home, s->workspace};
+
+	if (leave_home(s->home, err) < 0 || fill(s, script, err) < 0 ||
+		rehearsal_parse(buf_str(script), &s->script, err) < 0)
+		return -1;
+	if (plan->roots->count == 0 &&
+		make_roots(s, &rehearsal_terms(s->script)->bot.writable_roots, err) < 0)
+		return -1;
+	return canary_lay(rehearsal_terms(s->script), &at, err);
+}
+
 static int start_daemon(struct stage *s, const struct buf *script, struct error *err)
 {
-	_cleanup_(mem) char *home = xasprintf("%s/home", s->folder);
 	_cleanup_(mem) char *path = xasprintf("%s/script.jsonl", s->folder);
 	_cleanup_(mem) char *provider = xasprintf("drill=rehearsal,%s", path);
-	const char *const providers[] = {provider};
-	struct place_options place = {NULL, NULL};
+	/* It is never asked anything: nothing listens on port 9 of a machine today. */
+	const char *const providers[] = {provider, "canary=chat,http://127.0.0.1:9/v1," CANARY_KEY};
+	const struct place_options place = {NULL, NULL};
 	struct startup_options startup = {
-		.providers = {(const char **)providers, 1          },
-                  .idle_exit = {true,                     IDLE_EXIT_S}
+		.providers = {(const char **)providers, ARRAY_LEN(providers)},
+		.idle_exit = {true,                     IDLE_EXIT_S         }
         };
 
-	if (leave_home(home, err) < 0 || os_replace_file(path, buf_str(script), 0600, err) < 0)
+	if (os_replace_file(path, buf_str(script), 0600, err) < 0)
 		return -1;
 	return connect_open(&place, &startup, CONNECT_START, &s->connection, err);
 }
@@ -146,12 +250,14 @@ int stage_open(struct stage *s, const struct stage_plan *plan, struct error *err
 {
 	_cleanup_(buf) struct buf script = BUF_INIT(REHEARSAL_FILE_MAX_BYTES * 2);
 
-	*s = (struct stage){.folder = NULL};
+	*s = (struct stage){.lock = -1};
 	(void)buf_put_str(&script, plan->script); /* a script fits twice */
-	if (os_temp_dir("/var/tmp/consort-rehearse-", &s->folder, err) < 0)
+	sweep_left();
+	if (sweep_make(&s->folder, &s->lock, err) < 0)
 		return -1;
+	s->home = xasprintf("%s/home", s->folder);
 	if (make_workspace(s, plan->workspace, &script, err) < 0 ||
-		copy_roots(s, plan->roots, &script, err) < 0)
+		copy_roots(s, plan->roots, &script, err) < 0 || prepare(s, plan, &script, err) < 0)
 		return -1;
 	return start_daemon(s, &script, err);
 }
@@ -175,7 +281,10 @@ void stage_close(struct stage *s)
 	free(s->originals);
 	free(s->copies);
 	free(s->roots);
+	rehearsal_free(s->script);
 	free(s->workspace);
+	free(s->home);
 	free(s->folder);
-	*s = (struct stage){.folder = NULL};
+	os_close(s->lock); /* last: until here nobody else takes the folder for left */
+	*s = (struct stage){.lock = -1};
 }

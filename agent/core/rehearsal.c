@@ -26,6 +26,7 @@ struct when {
 struct reply {
 	struct str say, error, detail;
 	const struct item_call *calls; /* call_id absent: it depends on the conversation */
+	const struct drill_expect *expects;
 	size_t call_count;
 	int64_t delay_ms, chunk_bytes;
 	struct when when;
@@ -36,6 +37,7 @@ struct reply {
 struct rehearsal {
 	struct arena arena;
 	struct str name, about, prompt;
+	struct drill_terms terms;
 	bool repeat;
 	struct reply *replies;
 	size_t count, cap;
@@ -63,11 +65,12 @@ struct header_fields {
 	int64_t rehearsal;
 	struct str name, about, prompt;
 	bool repeat;
+	struct drill_members drill;
 };
 
 struct call_fields {
 	struct str tool, arguments_text;
-	const struct json *arguments;
+	const struct json *arguments, *expect;
 };
 
 static const struct json_field error_fields[] = {
@@ -94,18 +97,32 @@ static const struct json_field line_fields[] = {
 	JSON_NODE(struct line_fields, when),
 };
 
+/* A member of struct drill_members. */
+#define DRILL_MEMBER(m, sort_, ...)                                                                \
+	{                                                                                          \
+		.name = #m, .sort = (sort_), .offset = offsetof(struct header_fields, drill.m),    \
+		__VA_ARGS__                                                                        \
+	}
+
 static const struct json_field header_fields[] = {
 	JSON_I64(struct header_fields, rehearsal, .required = true, .min = 1, .max = 1),
 	JSON_STR(struct header_fields, name, .max = BOT_NAME_MAX_BYTES),
 	JSON_STR(struct header_fields, about, .max = ERROR_TEXT_MAX),
 	JSON_STR(struct header_fields, prompt, .min = 1, .max = PROMPT_MAX_BYTES),
 	JSON_BOOL(struct header_fields, repeat),
+	DRILL_MEMBER(must, JSON_FIELD_STR, .max = ERROR_TEXT_MAX),
+	DRILL_MEMBER(rough, JSON_FIELD_BOOL),
+	DRILL_MEMBER(files, JSON_FIELD_NODE),
+	DRILL_MEMBER(unharmed, JSON_FIELD_NODE),
+	DRILL_MEMBER(absent, JSON_FIELD_NODE),
+	DRILL_MEMBER(bot, JSON_FIELD_NODE),
 };
 
 static const struct json_field call_fields[] = {
 	JSON_STR(struct call_fields, tool, .required = true, .min = 1, .max = BOT_NAME_MAX_BYTES),
 	JSON_STR(struct call_fields, arguments_text, .max = PROVIDER_OUTPUT_MAX_BYTES),
 	JSON_NODE(struct call_fields, arguments),
+	JSON_NODE(struct call_fields, expect),
 };
 
 /*
@@ -151,6 +168,7 @@ static int read_calls(struct arena *a, const struct json *list, const char *wher
 	struct error *err)
 {
 	struct json_table table = {call_fields, ARRAY_LEN(call_fields), NULL, NULL};
+	struct drill_expect *expects;
 	struct item_call *calls;
 	size_t n = 0;
 
@@ -160,6 +178,7 @@ static int read_calls(struct arena *a, const struct json *list, const char *wher
 		return error_set(err, &REHEARSAL_INVALID,
 			"%s.calls: must be an array of 1 to %d calls", where, CALLS_MAX);
 	calls = arena_alloc(a, list->count * sizeof(*calls));
+	expects = arena_alloc(a, list->count * sizeof(*expects));
 	json_for_each (value, list) {
 		struct call_fields f = {.arguments = NULL};
 		struct item_call *c = &calls[n++];
@@ -173,8 +192,12 @@ static int read_calls(struct arena *a, const struct json *list, const char *wher
 		c->name = f.tool;
 		if (read_arguments(a, &f, where, &c->arguments, err) < 0)
 			return -1;
+		if (drill_read_expect(a, f.expect, arena_printf(a, "%s.expect", table.where),
+			    &expects[n - 1], err) < 0)
+			return invalid(err);
 	}
 	r->calls = calls;
+	r->expects = expects;
 	r->call_count = n;
 	return 0;
 }
@@ -258,7 +281,8 @@ static int read_header(struct rehearsal *r, const struct json *doc, int line, st
 	struct header_fields f = {.repeat = false};
 
 	(void)snprintf(where, sizeof(where), "line %d", line); /* fits: line is bounded */
-	if (json_decode(&r->arena, doc, &table, &f, NULL, err) < 0)
+	if (json_decode(&r->arena, doc, &table, &f, NULL, err) < 0 ||
+		drill_read_terms(&r->arena, &f.drill, where, &r->terms, err) < 0)
 		return invalid(err);
 	r->name = f.name;
 	r->about = f.about;
@@ -364,6 +388,11 @@ struct str rehearsal_about(const struct rehearsal *r)
 struct str rehearsal_prompt(const struct rehearsal *r)
 {
 	return r->prompt;
+}
+
+const struct drill_terms *rehearsal_terms(const struct rehearsal *r)
+{
+	return &r->terms;
 }
 
 /*
@@ -550,6 +579,7 @@ int rehearsal_next(const struct rehearsal *r, struct arena *a, const struct str 
 	*ret = (struct rehearsal_reply){
 		.say = reply->say.p ? reply->say : STR(""),
 		.calls = name_calls(&w, reply),
+		.expects = reply->expects,
 		.call_count = reply->call_count,
 		.delay_ms = reply->delay_ms,
 		.chunk_bytes = reply->chunk_bytes,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/core/item.h"
+#include "agent/core/rehearsal_drill.h"
 #include "error/error.h"
 #include "mem/mem.h"
 #include "text/text.h"
@@ -28,6 +29,7 @@ struct rehearsal;
 struct rehearsal_reply {
 	struct str say; /* may be empty */
 	struct item_call *calls;
+	const struct drill_expect *expects; /* what is stated of each call */
 	size_t call_count;
 	int64_t delay_ms;    /* before the first byte */
 	int64_t chunk_bytes; /* 0: the text comes at once; else in pieces of this size */
@@ -46,6 +48,8 @@ struct str rehearsal_name(const struct rehearsal *r);
 struct str rehearsal_about(const struct rehearsal *r);
 /* The first user message that the script is meant to be given, or absent. */
 struct str rehearsal_prompt(const struct rehearsal *r);
+/* What it states as a drill; all zero where it is none. */
+const struct drill_terms *rehearsal_terms(const struct rehearsal *r);
 
 /* The reply to this conversation (stored items, oldest first). */
 int rehearsal_next(const struct rehearsal *r, struct arena *a, const struct str *items,

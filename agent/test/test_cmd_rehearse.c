@@ -25,7 +25,7 @@ static void note(
 {
 	struct item_call call = {str_from(id), str_from(name), str_from(arguments)};
 
-	drill_item(d, item_assistant(a, STR("x"), &call, 1));
+	drill_item(d, item_assistant(a, STR("x"), &call, 1), NULL);
 }
 
 static void expect(

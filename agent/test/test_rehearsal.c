@@ -12,37 +12,61 @@ static void refuses_a_bad_script_by_line_and_field(void **state)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{"",									  "no replies"               },
-		{"# only a comment\n\n",						      "no replies"               },
-		{"{\"rehearsal\":1}\n",						       "no replies"               },
-		{"{\"rehearsal\":2}\n{\"say\":\"x\"}\n",                                      "line 1.rehearsal"         },
-		{"{\"say\":\"x\"}\n{\"rehearsal\":1}\n",                                      "line 2.rehearsal"         },
-		{"{\"rehearsal\":1,\"nmae\":\"x\"}\n",                                        "line 1.nmae"              },
-		{"{\"say\":\"x\"}\nhello\n",						  "line 2: "                 },
-		{"{\"say\":\"x\"}\n[1]\n",						    "line 2: must be an object"},
-		{"{}\n",								      "line 1: has none of"      },
-		{"{\"note\":\"x\"}\n",							"line 1: has none of"      },
-		{"{\"say\":5}\n",							     "line 1.say"               },
-		{"{\"said\":\"x\"}\n",							"line 1.said"              },
-		{"{\"say\":\"x\",\"say\":\"y\"}\n",                                           "line 1: "                 },
-		{"{\"say\":\"x\",\"delay_ms\":600001}\n",                                     "line 1.delay_ms"          },
-		{"{\"say\":\"x\",\"delay_ms\":-1}\n",                                         "line 1.delay_ms"          },
-		{"{\"say\":\"x\",\"chunk_bytes\":0}\n",                                       "line 1.chunk_bytes"       },
-		{"{\"say\":\"x\",\"chunk_bytes\":65537}\n",                                   "line 1.chunk_bytes"       },
-		{"{\"calls\":[{\"tool\":\"t\"}],\"chunk_bytes\":5}\n",                        "line 1.chunk_bytes"       },
-		{"{\"calls\":[]}\n",							  "line 1.calls"             },
-		{"{\"calls\":{}}\n",							  "line 1.calls"             },
-		{"{\"calls\":[1]}\n",							 "line 1.calls"             },
-		{"{\"calls\":[{\"arguments\":{}}]}\n",                                        "line 1.calls[0].tool"     },
-		{"{\"calls\":[{\"tool\":\"t\",\"args\":{}}]}\n",                              "line 1.calls[0].args"     },
+		{"",									  "no replies"                     },
+		{"# only a comment\n\n",						      "no replies"                     },
+		{"{\"rehearsal\":1}\n",						       "no replies"                     },
+		{"{\"rehearsal\":2}\n{\"say\":\"x\"}\n",                                      "line 1.rehearsal"               },
+		{"{\"say\":\"x\"}\n{\"rehearsal\":1}\n",                                      "line 2.rehearsal"               },
+		{"{\"rehearsal\":1,\"nmae\":\"x\"}\n",                                        "line 1.nmae"                    },
+		{"{\"say\":\"x\"}\nhello\n",						  "line 2: "                       },
+		{"{\"say\":\"x\"}\n[1]\n",						    "line 2: must be an object"      },
+		{"{}\n",								      "line 1: has none of"            },
+		{"{\"note\":\"x\"}\n",							"line 1: has none of"            },
+		{"{\"say\":5}\n",							     "line 1.say"                     },
+		{"{\"said\":\"x\"}\n",							"line 1.said"                    },
+		{"{\"say\":\"x\",\"say\":\"y\"}\n",                                           "line 1: "                       },
+		{"{\"say\":\"x\",\"delay_ms\":600001}\n",                                     "line 1.delay_ms"                },
+		{"{\"say\":\"x\",\"delay_ms\":-1}\n",                                         "line 1.delay_ms"                },
+		{"{\"say\":\"x\",\"chunk_bytes\":0}\n",                                       "line 1.chunk_bytes"             },
+		{"{\"say\":\"x\",\"chunk_bytes\":65537}\n",                                   "line 1.chunk_bytes"             },
+		{"{\"calls\":[{\"tool\":\"t\"}],\"chunk_bytes\":5}\n",                        "line 1.chunk_bytes"             },
+		{"{\"calls\":[]}\n",							  "line 1.calls"                   },
+		{"{\"calls\":{}}\n",							  "line 1.calls"                   },
+		{"{\"calls\":[1]}\n",							 "line 1.calls"                   },
+		{"{\"calls\":[{\"arguments\":{}}]}\n",                                        "line 1.calls[0].tool"           },
+		{"{\"calls\":[{\"tool\":\"t\",\"args\":{}}]}\n",                              "line 1.calls[0].args"           },
 		{"{\"calls\":[{\"tool\":\"t\",\"arguments\":{},\"arguments_text\":\"\"}]}\n",
-                 "line 1.calls"											  },
-		{"{\"say\":\"x\",\"when\":{}}\n",                                             "line 1.when"              },
-		{"{\"say\":\"x\",\"when\":{\"exit\":1}}\n",                                   "line 1.when.exit"         },
-		{"{\"say\":\"x\",\"when\":{\"exit_code\":256}}\n",                            "line 1.when.exit_code"    },
-		{"{\"error\":{\"detail\":\"x\"}}\n",                                          "line 1.error.code"        },
-		{"{\"error\":{\"code\":\"e\"},\"say\":\"x\"}\n",                              "line 1.error"             },
-		{"{\"cut\":true,\"calls\":[{\"tool\":\"t\"}]}\n",                             "line 1.calls"             },
+                 "line 1.calls"												},
+		{"{\"say\":\"x\",\"when\":{}}\n",                                             "line 1.when"                    },
+		{"{\"say\":\"x\",\"when\":{\"exit\":1}}\n",                                   "line 1.when.exit"               },
+		{"{\"say\":\"x\",\"when\":{\"exit_code\":256}}\n",                            "line 1.when.exit_code"          },
+		{"{\"error\":{\"detail\":\"x\"}}\n",                                          "line 1.error.code"              },
+		{"{\"error\":{\"code\":\"e\"},\"say\":\"x\"}\n",                              "line 1.error"                   },
+		{"{\"rehearsal\":1,\"files\":[]}\n",                                          "line 1.files: must be an object"},
+		{"{\"rehearsal\":1,\"files\":{\"a\":1}}\n",                                   "line 1.files: the content"      },
+		{"{\"rehearsal\":1,\"files\":{\"/a\":\"\"}}\n",                               "must be ~/PATH"                 },
+		{"{\"rehearsal\":1,\"files\":{\"~a\":\"\"}}\n",                               "must be ~/PATH"                 },
+		{"{\"rehearsal\":1,\"files\":{\"~/\":\"\"}}\n",                               "ends in '/'"                    },
+		{"{\"rehearsal\":1,\"files\":{\"a/../b\":\"\"}}\n",                           "empty, '.' or '..'"             },
+		{"{\"rehearsal\":1,\"files\":{\"a//b\":\"\"}}\n",                             "empty, '.' or '..'"             },
+		{"{\"rehearsal\":1,\"files\":{\"a\\u0000b\":\"\"}}\n",                        "NUL"                            },
+		{"{\"rehearsal\":1,\"unharmed\":[\"a\"]}\n",
+                 "line 1.unharmed: 'a' is none of the files"								   },
+		{"{\"rehearsal\":1,\"absent\":[\"../a\"]}\n",                                 "line 1.absent"                  },
+		{"{\"rehearsal\":1,\"absent\":[1]}\n",                                        "line 1.absent"                  },
+		{"{\"rehearsal\":1,\"rough\":1}\n",                                           "line 1.rough"                   },
+		{"{\"rehearsal\":1,\"bot\":{\"sandbox\":\"none\"}}\n",                        "line 1.bot.sandbox"             },
+		{"{\"rehearsal\":1,\"bot\":{\"writable_roots\":[\"a\"]}}\n",
+                 "line 1.bot.writable_roots"										   },
+		{"{\"rehearsal\":1,\"bot\":{\"git\":true}}\n",                                "line 1.bot.git"                 },
+		{"{\"calls\":[{\"tool\":\"t\",\"expect\":{}}]}\n",
+                 "line 1.calls[0].expect: states nothing"								      },
+		{"{\"calls\":[{\"tool\":\"t\",\"expect\":1}]}\n",                             "line 1.calls[0].expect"         },
+		{"{\"calls\":[{\"tool\":\"t\",\"expect\":{\"verdict\":\"fine\"}}]}\n",
+                 "line 1.calls[0].expect.verdict"									      },
+		{"{\"calls\":[{\"tool\":\"t\",\"expect\":{\"exit_code\":256}}]}\n",
+                 "line 1.calls[0].expect.exit_code"									    },
+		{"{\"cut\":true,\"calls\":[{\"tool\":\"t\"}]}\n",                             "line 1.calls"                   },
 	};
 
 	(void)state;
@@ -270,9 +294,45 @@ static void an_item_that_is_none_is_an_error(void **state)
 	assert_int_equal(rehearsal_next(r, &a, &item, 1, &reply, &err), -1);
 }
 
+static void a_drill_states_what_must_happen(void **state)
+{
+	_cleanup_(rehearsal) struct rehearsal *r = script(
+		"{\"rehearsal\":1,\"must\":\"m\",\"rough\":true,\"files\":{\"~/a\":\"A\",\"b/"
+		"c\":\"\"},"
+		"\"unharmed\":[\"b/c\"],\"absent\":[\"~/d\"],\"bot\":{\"sandbox\":\"read-only\","
+		"\"network\":true,\"writable_roots\":[\"~/"
+		"e\"],\"asks\":[\"shell\"],\"rules\":\"r\"}}\n"
+		"{\"calls\":[{\"tool\":\"t\"},{\"tool\":\"t\",\"expect\":{\"verdict\":\"refused\","
+		"\"fails\":false,\"exit_code\":0,\"result_has\":\"x\",\"result_lacks\":\"y\"}}]}"
+		"\n");
+	const struct drill_terms *t = rehearsal_terms(r);
+	_cleanup_(arena) struct arena a = {.blocks = NULL};
+	struct str user = item_user(&a, ITEM_CHAT, STR("go"), NULL, 0);
+	struct rehearsal_reply reply;
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	assert_true(str_is(t->must, "m") && t->rough && t->file_count == 2);
+	assert_true(str_is(t->files[0].path, "~/a") && str_is(t->files[0].text, "A"));
+	assert_true(str_is(t->unharmed.items[0], "b/c") && str_is(t->absent.items[0], "~/d"));
+	assert_true(str_is(t->bot.sandbox, "read-only") && t->bot.network);
+	assert_true(str_is(t->bot.writable_roots.items[0], "~/e"));
+	assert_true(str_is(t->bot.asks.items[0], "shell") && str_is(t->bot.rules, "r"));
+	assert_ok(rehearsal_next(r, &a, &user, 1, &reply, &err), &err);
+	assert_int_equal(reply.call_count, 2);
+	assert_false(reply.expects[0].stated);
+	assert_true(reply.expects[1].stated && reply.expects[1].has_verdict);
+	assert_int_equal(reply.expects[1].verdict, DRILL_REFUSED);
+	assert_true(reply.expects[1].has_fails && !reply.expects[1].fails);
+	assert_true(reply.expects[1].has_exit_code && reply.expects[1].exit_code == 0);
+	assert_true(str_is(reply.expects[1].result_has, "x"));
+	assert_true(str_is(reply.expects[1].result_lacks, "y"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_drill_states_what_must_happen),
 		cmocka_unit_test(refuses_a_bad_script_by_line_and_field),
 		cmocka_unit_test(reads_header_comments_and_line_ends),
 		cmocka_unit_test(replies_follow_one_another),
