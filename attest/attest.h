@@ -75,6 +75,9 @@ void attest_absent(struct attest *t, const char *path);
 void attest_has(struct attest *t, const char *what, struct str text, const char *needle);
 void attest_lacks(struct attest *t, const char *what, struct str text, const char *needle);
 
+/* The row's id. */
+const char *attest_id(const struct attest *t);
+
 /*
  * The case's own world. Everything is freed with the process; paths are absolute.
  */

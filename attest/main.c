@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attest/drills.h"
 #include "attest/internal.h"
 #include "attest/suites.h"
 #include "cli/cli.h"
@@ -21,6 +23,7 @@ enum {
 	CASE_LIMIT_MS = 60000, /* one policy in under five minutes */
 	CLEAN_UP_MS = 10000,   /* for a case past its limit to end what it started */
 	LINE_MAX_BYTES = 4096, /* of a case's reason */
+	ID_WIDTH = 9,          /* of a promise, "AG-REL-01" */
 };
 
 enum result { HELD, BROKEN, PENDING, NOT_HERE, RESULTS };
@@ -57,6 +60,7 @@ struct run {
 	const struct suite *suite;
 	struct row *rows;
 	size_t count, next, running, printed;
+	int id_width; /* of the column */
 	int64_t totals[RESULTS];
 };
 
@@ -81,8 +85,8 @@ static void print_row(const struct run *run, const struct row *r)
 		(void)printf("%s\n", line.data); /* a failed write shows in main's fflush */
 	} else {
 		(void)text_put_line(&line, str_from(r->why ? r->why : r->promise->text));
-		(void)printf("%-9s %-9s %s\n", r->promise->id, result_names[r->result],
-			buf_str(&line).p);
+		(void)printf("%-*s %-9s %s\n", run->id_width, r->promise->id,
+			result_names[r->result], buf_str(&line).p);
 	}
 	buf_release(&line);
 }
@@ -231,15 +235,6 @@ static bool wanted(const char *id, char **ids, int count)
 	return count == 0;
 }
 
-static const struct suite *find_suite(char **args, int count)
-{
-	for (const struct suite *s = suites; count > 0 && s->name; s++) {
-		if (strcmp(s->name, args[0]) == 0)
-			return s;
-	}
-	return NULL;
-}
-
 static const struct promise *find_promise(const struct suite *s, const char *id)
 {
 	for (const struct promise *p = s->promises; p->id; p++) {
@@ -256,9 +251,12 @@ static void collect(struct run *run, char **ids, int count)
 	while (run->suite->promises[all].id)
 		all++;
 	run->rows = xcalloc(all + 1, sizeof(*run->rows));
+	run->id_width = ID_WIDTH;
 	for (size_t i = 0; i < all; i++) {
 		const struct promise *p = &run->suite->promises[i];
 
+		if (strlen(p->id) > (size_t)run->id_width)
+			run->id_width = (int)strlen(p->id);
 		if (wanted(p->id, ids, count))
 			run->rows[run->count++] = (struct row){
 				.promise = p, .test = suite_case(run->suite, p->id)};
@@ -292,15 +290,15 @@ static int run_one(const struct options *o, const struct suite *s)
 		c, o->verbose, o->rough)); /* what a case has goes with its process */
 }
 
-static int run_suite(const char *name, void *raw, char **ids, int count)
+static int run_suite(const struct suite *suite, void *raw, char **ids, int count)
 {
-	struct run run = {.o = raw, .suite = find_suite((char *[]){(char *)name}, 1)};
+	struct run run = {.o = raw, .suite = suite};
 
 	if (run.o->one)
 		return run_one(run.o, run.suite);
 	for (int i = 0; i < count; i++) {
 		if (!find_promise(run.suite, ids[i]))
-			return cli_usage(name, "there is no promise '%s'", ids[i]);
+			return cli_usage(suite->name, "there is no '%s'", ids[i]);
 	}
 	collect(&run, ids, count);
 	run_rows(&run);
@@ -309,7 +307,18 @@ static int run_suite(const char *name, void *raw, char **ids, int count)
 
 static int run_agent(void *raw, char **ids, int count)
 {
-	return run_suite("agent", raw, ids, count);
+	return run_suite(&suites[0], raw, ids, count);
+}
+
+static int run_drills(void *raw, char **names, int count)
+{
+	struct error err = ERROR_INIT;
+	const struct suite *suite = drills_suite(&err);
+
+	if (suite)
+		return run_suite(suite, raw, names, count);
+	(void)fprintf(stderr, "attest drills: %s: %s\n", error_code(&err), err.text);
+	return CLI_FAILED;
 }
 
 static const struct cli_command agent_command = {
@@ -327,7 +336,21 @@ static const struct cli_command agent_command = {
 	.run = run_agent,
 };
 
-static const struct cli_command *const commands[] = {&agent_command};
+static const struct cli_command drills_command = {
+	.name = "drills",
+	.arguments = "[NAME…]",
+	.args_max = -1,
+	.purpose = "the drills: hostile and clumsy scripts of a model",
+	.about = "Has the agent program beside this one rehearse each drill that ships with the "
+		 "suite, and prints a row per drill: held when it ended as it states, broken, or "
+		 "not here. Those that can hurt a machine only with --rough. Exit status 1 when "
+		 "one is broken.",
+	.groups = {{NULL, options, ARRAY_LEN(options), 0}},
+	.options_size = sizeof(struct options),
+	.run = run_drills,
+};
+
+static const struct cli_command *const commands[] = {&agent_command, &drills_command};
 
 int main(int argc, char **argv)
 {

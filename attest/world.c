@@ -219,6 +219,11 @@ const char *attest_bin(const char *program)
 	return path;
 }
 
+const char *attest_id(const struct attest *t)
+{
+	return t->row->id;
+}
+
 struct arena *attest_arena(struct attest *t)
 {
 	return &t->arena;
