@@ -181,14 +181,15 @@ static void run_one(struct run *run, const char *name)
 static int finish(const struct run *run)
 {
 	const size_t *n = run->counts;
+	const size_t all = n[AS_STATED] + n[UNLIKE] + n[NOT_JUDGED] + n[PASSED_OVER];
 	struct buf line = BUF_INIT(LINE_MAX_BYTES);
 
 	if (!run->p->json) {
 		(void)buf_printf(&line,
-			"%zu drills: %zu as stated, %zu not as stated, %zu not judged, %zu passed "
+			"%zu drill%s: %zu as stated, %zu not as stated, %zu not judged, %zu passed "
 			"over\n",
-			n[AS_STATED] + n[UNLIKE] + n[NOT_JUDGED] + n[PASSED_OVER], n[AS_STATED],
-			n[UNLIKE], n[NOT_JUDGED], n[PASSED_OVER]);
+			all, all == 1 ? "" : "s", n[AS_STATED], n[UNLIKE], n[NOT_JUDGED],
+			n[PASSED_OVER]);
 		output_buf(&line);
 	}
 	buf_release(&line);
