@@ -88,6 +88,11 @@ void command_args_mount(struct path_list *args, const struct mount *m, int fd_as
 	case MOUNT_EMPTY:
 		put(args, "--tmpfs");
 		put(args, m->path);
+		if (m->shown) {
+			put(args, "--ro-bind");
+			put(args, m->shown);
+			put(args, m->shown);
+		}
 		put(args, "--remount-ro");
 		break;
 	}

@@ -129,7 +129,8 @@ enum mount_kind {
 struct mount {
 	enum mount_kind kind;
 	char *path;
-	int fd; /* of a writable one */
+	int fd;      /* of a writable one */
+	char *shown; /* in an empty one: the one name that it holds, read-only; NULL: none */
 };
 struct plan {
 	struct mount *mounts; /* in order */

@@ -39,7 +39,7 @@ static void draft_release(struct draft *d)
 static void plan_put_mount(struct plan *p, enum mount_kind kind, const char *path, int taken_fd)
 {
 	p->mounts = xrealloc(p->mounts, p->count + 1, sizeof(*p->mounts));
-	p->mounts[p->count++] = (struct mount){kind, xstrdup(path), taken_fd};
+	p->mounts[p->count++] = (struct mount){kind, xstrdup(path), taken_fd, NULL};
 }
 
 void plan_release(struct plan *p)
@@ -47,6 +47,7 @@ void plan_release(struct plan *p)
 	for (size_t i = 0; i < p->count; i++) {
 		os_close(p->mounts[i].fd);
 		free(p->mounts[i].path);
+		free(p->mounts[i].shown);
 	}
 	for (size_t i = 0; i < p->placeholder_count; i++)
 		placeholder_unref(p->placeholders[i]);
@@ -243,6 +244,25 @@ static void plan_others(struct plan *p, enum mount_kind kind, const struct path_
 	}
 }
 
+/* The bot's own socket shows in the folder of all, which stays as it is otherwise. */
+static int plan_show(struct plan *p, const char *path, struct error *err)
+{
+	__attribute__((cleanup(guard_path_cleanup))) struct guard_path own = {0};
+
+	if (guard_resolve("/", str_from(path), &own, err) < 0)
+		return error_prefix(err, "show '%s'", path);
+	for (size_t i = 0; i < p->count; i++) {
+		struct mount *m = &p->mounts[i];
+
+		if (m->kind == MOUNT_EMPTY && guard_beneath(m->path, own.real) &&
+			strcmp(m->path, own.real) != 0) {
+			m->shown = mem_take(&own.real);
+			return 0;
+		}
+	}
+	return error_set(err, &ERROR_BUG, "'%s' lies in no folder of sockets", path);
+}
+
 int plan_make(
 	struct sandbox *s, const struct sandbox_policy *p, struct plan *ret, struct error *err)
 {
@@ -265,6 +285,8 @@ int plan_make(
 	plan_others(&plan, MOUNT_READ_ONLY, &d.kept);
 	plan_others(&plan, MOUNT_NULL, &d.null);
 	plan_others(&plan, MOUNT_EMPTY, &d.empty);
+	if (p->own_socket && plan_show(&plan, p->own_socket, err) < 0)
+		return -1;
 	*ret = plan;
 	plan = (struct plan){0};
 	return 0;

@@ -233,7 +233,7 @@ char *probe_run(const char *program, int filter_fd)
 {
 	static char folder_name[] = "/tmp", true_program[] = "/bin/true";
 	char *const inner[] = {true_program, NULL};
-	const struct mount folder = {MOUNT_WRITABLE, folder_name, -1};
+	const struct mount folder = {MOUNT_WRITABLE, folder_name, -1, NULL};
 	_cleanup_(fd) int folder_fd = -1;
 	_cleanup_(path_list) struct path_list args = {0};
 	struct run r = {.program = program, .said = BUF_INIT(PROBE_OUTPUT_MAX_BYTES)};

@@ -11,7 +11,6 @@
  *  - git_commit: .git stays read-only as a whole;
  *  - protected names of repositories deeper in a writable folder than its top (what a .git file at
  * the top points to is protected);
- *  - a bot's own socket: SOCKET.d is masked whole.
  * A mount covers a name only while the name stays: what removes or replaces a covered file on the
  * host (the daemon's socket at a restart, an editor's save of a protected file) uncovers it in the
  * commands that run at that moment. So a command must not outlive its daemon, and the daemon does
@@ -39,7 +38,7 @@ extern const struct error_kind SANDBOX_PROTECTED_LINK; /* protected_path_is_syml
 struct sandbox_host {
 	const char *store;       /* state.sqlite; -wal, -shm, -journal and the folder go with it */
 	const char *socket;      /* the daemon's own; masked */
-	const char *bot_sockets; /* SOCKET.d; masked whole in this version */
+	const char *bot_sockets; /* SOCKET.d; hidden but for a bot's own one */
 	const char *const
 		*walls; /* hidden folders, NULL-terminated, may be NULL; made 0700 if missing */
 	const char *const *protected_paths; /* read-only, NULL-terminated, may be NULL */
@@ -52,8 +51,9 @@ struct sandbox_policy {
 	const char *workspace;             /* canonical; a writable folder under workspace-write */
 	const char *const *writable_roots; /* canonical, NULL-terminated, may be NULL */
 	bool network;
-	bool any_unix_socket; /* unix_sockets names at least one */
-	bool git_commit;      /* not supported yet: .git stays read-only as a whole */
+	bool any_unix_socket;   /* unix_sockets names at least one */
+	bool git_commit;        /* not supported yet: .git stays read-only as a whole */
+	const char *own_socket; /* SOCKET.d/ID: the one that shows in there; NULL: none does */
 };
 
 struct sandbox;

@@ -387,6 +387,44 @@ static void sockets_are_reached_as_the_policy_says(void **state)
 	os_close(port_fd);
 }
 
+/* AG-055, AG-056, AG-087, AG-098: of all bots' sockets it sees its own, and can only connect to it.
+ */
+static void a_bot_sees_its_own_socket_alone(void **state)
+{
+	static const char script[] =
+		"ls -A \"$SOCK.d\"; \"$TRY\" connect \"$SOCK.d/7\"; \"$TRY\" connect \"$SOCK.d/8\";"
+		"\"$TRY\" bind \"$SOCK.d/7\"; \"$TRY\" bind \"$SOCK.d/8\"; rm -f \"$SOCK.d/7\" "
+		"2>/dev/null || echo stays; mv \"$SOCK.d/7\" \"$SOCK.d/8\" 2>/dev/null || echo "
+		"stays;"
+		"mv \"$SOCK.d\" \"$SOCK.e\" 2>/dev/null || echo stays; chmod 777 \"$SOCK.d/7\" "
+		"2>/dev/null || echo stays; ls -A \"$SOCK.d\"";
+	static const struct {
+		bool network, any_unix_socket;
+		const char *expected;
+	} rows[] = {
+		{false, true,  "7\nOK\nENOENT\nEADDRINUSE\nEROFS\nstays\nstays\nstays\nstays\n7\n"},
+		{true,  false, "7\nOK\nENOENT\nEADDRINUSE\nEROFS\nstays\nstays\nstays\nstays\n7\n"},
+		{false, false, "7\nEPERM\nEPERM\nEPERM\nEPERM\nstays\nstays\nstays\nstays\n7\n"   },
+	};
+	struct world *w = *state;
+	_cleanup_(mem) char *own = xasprintf("%s/7", w->bot_sockets),
+			    *other = xasprintf("%s/8", w->bot_sockets);
+	_cleanup_(fd) int own_fd = -1, other_fd = -1;
+
+	must(os_listen_private(own, &own_fd, NULL) == 0);
+	must(os_listen_private(other, &other_fd, NULL) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sandbox_policy p = world_policy(w);
+
+		p.network = rows[i].network;
+		p.any_unix_socket = rows[i].any_unix_socket;
+		p.own_socket = own;
+		assert_says(w, &p, script, rows[i].expected);
+		p.mode = SANDBOX_READ_ONLY;
+		assert_says(w, &p, script, rows[i].expected);
+	}
+}
+
 /* Trap 5: the socket is carried into a writable folder by no hard link. */
 static void nothing_read_only_is_linked_into_a_writable_folder(void **state)
 {
@@ -685,6 +723,7 @@ int main(void)
 		WITH_WORLD(bubblewrap_itself_is_kept),
 		WITH_WORLD(a_wall_is_an_empty_folder),
 		WITH_WORLD(sockets_are_reached_as_the_policy_says),
+		WITH_WORLD(a_bot_sees_its_own_socket_alone),
 		WITH_WORLD(nothing_read_only_is_linked_into_a_writable_folder),
 		WITH_WORLD(the_host_is_not_seen),
 		cmocka_unit_test_setup_teardown(odd_names_are_names, set_up_odd, tear_down),

@@ -506,17 +506,19 @@ static void arguments_in_order(void **state)
 	static char sh[] = "/bin/sh", c[] = "-c", script[] = "a b";
 	char *const inner[] = {sh, c, script, NULL};
 	const struct mount mounts[] = {
-		{MOUNT_WRITABLE,  (char[]){"/w w\n"},  -1},
-		{MOUNT_READ_ONLY, (char[]){"/w/.git"}, -1},
-		{MOUNT_NULL,      (char[]){"/s"},      -1},
-		{MOUNT_EMPTY,     (char[]){"/wall"},   -1},
+		{MOUNT_WRITABLE,  (char[]){"/w w\n"},  -1, NULL            },
+		{MOUNT_READ_ONLY, (char[]){"/w/.git"}, -1, NULL            },
+		{MOUNT_NULL,      (char[]){"/s"},      -1, NULL            },
+		{MOUNT_EMPTY,     (char[]){"/wall"},   -1, NULL            },
+		{MOUNT_EMPTY,     (char[]){"/d"},      -1, (char[]){"/d/7"}},
 	};
 	static const char *const expected[] = {"bwrap", "--new-session", "--die-with-parent",
 		"--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--unshare-ipc",
 		"--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 		"--remount-ro", "/proc", "--bind-fd", "65", "/w w\n", "--ro-bind", "/w/.git",
 		"/w/.git", "--ro-bind", "/dev/null", "/s", "--tmpfs", "/wall", "--remount-ro",
-		"/wall", "--seccomp", "64", "--chdir", "/w w\n", "--", "/bin/sh", "-c", "a b"};
+		"/wall", "--tmpfs", "/d", "--ro-bind", "/d/7", "/d/7", "--remount-ro", "/d",
+		"--seccomp", "64", "--chdir", "/w w\n", "--", "/bin/sh", "-c", "a b"};
 	_cleanup_(path_list) struct path_list args = {0}, online = {0};
 
 	(void)state;
