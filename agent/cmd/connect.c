@@ -94,14 +94,25 @@ static int open_client(struct connection *c, const struct startup_options *start
 	return open_starting(c, startup, err);
 }
 
+/* A confined command has its own way, unless it says where to go. 1, 0 it has none, -1. */
+static int open_own(struct connection *c, const struct place_options *place, struct error *err)
+{
+	if (place->socket || place->store)
+		return 0;
+	return client_open_inherited(&c->client, err);
+}
+
 int connect_open(const struct place_options *place, const struct startup_options *startup,
 	enum connect_start may, struct connection *ret, struct error *err)
 {
 	_cleanup_(connection) struct connection c = {.client = NULL};
+	int own;
 
 	(void)signal(SIGPIPE, SIG_IGN); /* cannot fail for it */
-	if (startup_place(place, &c.store, &c.socket, err) < 0 ||
-		open_client(&c, startup, may, err) < 0)
+	if (startup_place(place, &c.store, &c.socket, err) < 0)
+		return -1;
+	own = open_own(&c, place, err);
+	if (own < 0 || (own == 0 && open_client(&c, startup, may, err) < 0))
 		return -1;
 	if (startup && mismatch_check(startup, client_ready(c.client), err) < 0)
 		return -1;

@@ -180,7 +180,7 @@ static int open_socket(struct daemon *d, struct error *err)
 	if (loop_listen(d->loop, fd, on_accept, d, &d->listener, err) < 0)
 		return -1;
 	(void)fd_take(&fd);
-	return 0;
+	return bot_sockets_open(d, err);
 }
 
 static void watch(struct daemon *d)
@@ -277,6 +277,7 @@ static void stop(struct daemon *d)
 		hear_store_out(d);
 	os_close(d->owner_fd); /* of a start that did not get to the store */
 	backgrounds_release(d);
+	bot_sockets_release(d);
 	listen_close(mem_take(&d->listen));
 	at = 0;
 	while ((t = table_next(d->live, &at))) {

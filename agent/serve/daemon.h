@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/serve/bot_sockets.h"
 #include "agent/io/listen.h"
 #include "agent/io/provider.h"
 #include "agent/io/store.h"
@@ -64,6 +65,7 @@ struct daemon {
 	char **command_env;
 	struct listen *listen;
 	struct loop_listener *listener;
+	struct bot_sockets bots;
 	struct list sessions;
 	size_t session_count;
 	struct publisher pub;

@@ -190,6 +190,7 @@ static void piece_deleted(void *arg, int rc, const struct error *err)
 		request_fail(r, err);
 		return;
 	}
+	bot_socket_remove(r->d, w->found);
 	w->bot = w->found;
 	w->sum = w->next;
 	if (w->done)

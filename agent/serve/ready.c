@@ -8,6 +8,7 @@
 #include "agent/serve/live.h"
 #include "agent/serve/steps.h"
 #include "agent/serve/request.h"
+#include "agent/serve/session.h"
 #include "fetch/fetch.h"
 #include "suite_config.h"
 
@@ -72,7 +73,15 @@ static void put_paths(struct json_out *j, const char *name, const char *const *p
 	json_close(j, ']');
 }
 
-void ready_put(struct daemon *d, struct buf *to)
+static void put_as(struct json_out *j, const struct session_bot *as)
+{
+	json_open_key(j, "as", '{');
+	json_put_cstr(j, "bot", as->name);
+	json_put_i64(j, "bot_id", as->id);
+	json_close(j, '}');
+}
+
+void ready_put(struct daemon *d, const struct session_bot *as, struct buf *to)
 {
 	struct json_out j = JSON_OUT(to);
 	const struct store_identity *id = store_identity(d->store);
@@ -82,6 +91,8 @@ void ready_put(struct daemon *d, struct buf *to)
 	json_put_i64(&j, "protocol", PROTOCOL_VERSION);
 	json_put_cstr(&j, "version", SUITE_VERSION);
 	json_put_i64(&j, "pid", getpid());
+	if (as && as->id > 0)
+		put_as(&j, as);
 	json_open_key(&j, "store", '{');
 	json_put_cstr(&j, "identity", id->identity);
 	json_put_cstr(&j, "lineage", id->lineage);

@@ -5,8 +5,10 @@
 #include "text/text.h"
 
 struct daemon;
+struct session_bot;
 
-void ready_put(struct daemon *d, struct buf *to);
+/* as: whom the session acts as; NULL or without an id: nobody. */
+void ready_put(struct daemon *d, const struct session_bot *as, struct buf *to);
 /* Opens the object and leaves it open: the caller adds what it read from the store. */
 void stats_open(struct daemon *d, struct json_out *j, const char *name);
 

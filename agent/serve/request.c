@@ -84,6 +84,7 @@ static struct request *request_new(struct session *s)
 
 	r->d = s->d;
 	r->session = s;
+	r->as = s->as;
 	r->row = &no_row;
 	r->id = STR("null");
 	r->reply = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES - 1);
@@ -114,7 +115,7 @@ static int parse(struct request *r, struct str line, struct error *err)
 		return error_set(err, &REQUEST_INVALID, "op: there is no operation '%.*s'",
 			(int)str_cut(op, 64).len, op.p);
 	}
-	if (r->session->as.id > 0 && r->row->access == REQUEST_OWNER) {
+	if (r->as.id > 0 && r->row->access == REQUEST_OWNER) {
 		return error_set(err, &REQUEST_NOT_PERMITTED,
 			"%s: a bot's own socket does not answer it", r->row->op);
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/serve/bot_sockets.h"
 #include "agent/serve/daemon.h"
 #include "agent/serve/leases.h"
 #include "agent/serve/ready.h"
@@ -54,6 +55,7 @@ static void forget(struct session *s)
 	drop_requests(s);
 	list_remove(&s->in_batched);
 	buf_release(&s->batch);
+	bot_socket_session_gone(s);
 	list_remove(&s->in_daemon);
 	d->session_count--;
 	free(s);
@@ -139,7 +141,7 @@ static void on_gone(void *arg)
 	read_on(s);
 }
 
-void session_new(struct daemon *d, int fd, const struct session_bot *as)
+struct session *session_new(struct daemon *d, int fd, const struct session_bot *as)
 {
 	static const struct wire_callbacks callbacks = {
 		on_line, on_closed, on_drained, on_said_all, on_gone};
@@ -153,12 +155,15 @@ void session_new(struct daemon *d, int fd, const struct session_bot *as)
 	list_init(&s->follows);
 	list_init(&s->in_batched);
 	s->batch = (struct buf)BUF_INIT(WIRE_LINE_MAX_BYTES);
+	list_init(&s->in_own);
+	list_init(&s->in_door);
 	list_add_tail(&d->sessions, &s->in_daemon);
 	d->session_count++;
 	s->peer = wire_peer_new(d->loop, fd, -1, &callbacks, s);
-	ready_put(d, &ready);
+	ready_put(d, &s->as, &ready);
 	session_send(s, buf_str(&ready));
 	buf_release(&ready);
+	return s;
 }
 
 void sessions_send_batches(struct daemon *d)

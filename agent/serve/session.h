@@ -17,6 +17,8 @@
 #include "mem/mem.h"
 #include "text/text.h"
 
+struct bot_door;
+struct bot_socket;
 struct daemon;
 struct wire_peer;
 
@@ -42,11 +44,17 @@ struct session {
 	struct list follows; /* struct follow */
 	struct buf batch;    /* events of this round, which go as one packet … */
 	struct list in_batched;
+	/* Of one that acts as a bot; bot_sockets.c keeps these. */
+	struct bot_socket *own;
+	struct bot_door *door; /* NULL: it came by the socket's name */
+	struct list in_own, in_door;
+	int64_t turn; /* of the command that has it; 0: not known */
 };
 
 struct request {
 	struct daemon *d;
 	struct session *session; /* NULL: it left */
+	struct session_bot as;   /* the session's */
 	struct list in_session;
 	const struct request_row *row;
 	struct arena arena;
@@ -61,7 +69,7 @@ struct request {
 };
 
 /* Takes fd. as: whose socket it came over, NULL: the daemon's own. Sends the ready line. */
-void session_new(struct daemon *d, int fd, const struct session_bot *as);
+struct session *session_new(struct daemon *d, int fd, const struct session_bot *as);
 /* One line to the peer. A session that reads too slowly is closed. */
 void session_send(struct session *s, struct str line);
 /* The same for an event: what comes in one round of the loop (all events of a commit) is one

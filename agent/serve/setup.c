@@ -249,6 +249,9 @@ void setup_tools(struct daemon *d)
 	d->host.artifact_arg = d;
 	d->host.history = history_fetch;
 	d->host.history_arg = d;
+	d->host.open_door = bot_door_open;
+	d->host.close_door = bot_door_close;
+	d->host.door_arg = d;
 }
 
 void setup_release(struct daemon *d)

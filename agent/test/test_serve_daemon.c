@@ -90,7 +90,7 @@ static void ready_says_what_it_is_and_has(void **state)
 	const struct json *doc, *part;
 
 	(void)state;
-	ready_put(&r->d, &line);
+	ready_put(&r->d, NULL, &line);
 	assert_true(str_find(buf_str(&line), STR("\n"), 0) < 0);
 	doc = parse(&a, buf_str(&line));
 	assert_members(doc, names, ARRAY_LEN(names));
@@ -120,7 +120,7 @@ static void ready_gives_a_reason_where_there_is_no_sandbox(void **state)
 	const bool there = sandbox_available(r->d.sandbox, NULL) == 0;
 
 	(void)state;
-	ready_put(&r->d, &line);
+	ready_put(&r->d, NULL, &line);
 	part = json_get(parse(&a, buf_str(&line)), "sandbox");
 	assert_true(json_is_true(json_get(part, "available")) == there);
 	assert_int_equal(json_get(part, "detail")->type, there ? JSON_NULL : JSON_STRING);

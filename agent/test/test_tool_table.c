@@ -225,12 +225,14 @@ static bool has_variable(char **env, const char *entry)
 
 static void a_command_knows_who_it_is(void **state)
 {
+	char own[] = "/daemon.sock.d/7";
+	const struct tool_door door = {own, -1};
 	struct rig r;
 	char **env;
 
 	(void)state;
 	rig_init(&r);
-	env = tool_environ(&r.context, &r.arena, false);
+	env = tool_environ(&r.context, &r.arena, false, NULL);
 	assert_true(has_variable(env, "FOO=bar")); /* AG-177 */
 	assert_true(has_variable(env, "AGENT_BOT=tester"));
 	assert_true(has_variable(env, "AGENT_BOT_ID=7"));
@@ -244,12 +246,16 @@ static void a_command_knows_who_it_is(void **state)
 	r.bot.set.sandbox = SANDBOX_WORKSPACE_WRITE;
 	r.bot.created_by = STR("boss");
 	r.bot.created_by_id = 3;
-	env = tool_environ(&r.context, &r.arena, false);
+	env = tool_environ(&r.context, &r.arena, false, NULL);
 	assert_false(has_variable(
 		env, "AGENT_SOCKET")); /* confined: not the daemon's, nor what it inherited */
+	assert_false(has_variable(env, "AGENT_SOCKET_FD"));
+	env = tool_environ(&r.context, &r.arena, false, &door);
+	assert_true(has_variable(env, "AGENT_SOCKET=/daemon.sock.d/7")); /* AG-036 */
+	assert_true(has_variable(env, "AGENT_SOCKET_FD=30"));
 	assert_true(has_variable(env, "AGENT_PARENT=boss"));
 	assert_true(has_variable(env, "AGENT_PARENT_ID=3"));
-	env = tool_environ(&r.context, &r.arena, true);
+	env = tool_environ(&r.context, &r.arena, true, NULL);
 	assert_true(has_variable(env, "AGENT_SOCKET=/daemon.sock"));
 	rig_release(&r);
 }

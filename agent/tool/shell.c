@@ -9,6 +9,7 @@
 #include "agent/tool/entries.h"
 #include "agent/tool/internal.h"
 #include "agent/tool/shell_output.h"
+#include "os/os.h"
 #include "proc/proc.h"
 
 enum {
@@ -50,6 +51,7 @@ static const struct json_field shell_fields[] = {
 struct shell_run {
 	struct tool_run run;
 	struct sandbox_command *box; /* NULL outside */
+	struct tool_door *door;      /* NULL outside */
 	struct proc_command *command;
 	struct shell_stream streams[STREAMS];
 	int64_t timeout_ms;
@@ -196,6 +198,12 @@ static void on_output(void *arg, int stream, const char *p, size_t len)
 	proc_command_cancel(s->command);
 }
 
+static void close_door(struct shell_run *s)
+{
+	if (s->door)
+		s->run.context->host->close_door(mem_take(&s->door));
+}
+
 static void on_ended(void *arg, const struct proc_outcome *o)
 {
 	struct shell_run *s = arg;
@@ -206,6 +214,7 @@ static void on_ended(void *arg, const struct proc_outcome *o)
 	}
 	s->overflowed = s->overflowed || o->end == PROC_OVERFLOWED;
 	finish(s, o);
+	close_door(s);
 	sandbox_command_free(mem_take(&s->box));
 }
 
@@ -216,6 +225,7 @@ static void shell_release(struct tool_run *r)
 	struct shell_run *s = container_of(r, struct shell_run, run);
 
 	proc_command_free(s->command);
+	close_door(s);
 	sandbox_command_free(
 		s->box); /* only now: what it covers is covered until the tree has ended */
 	for (size_t i = 0; i < STREAMS; i++)
@@ -249,28 +259,48 @@ static struct proc_limits limits_of(const struct shell_run *s)
 		s->timeout_ms, s->run.context->spill ? RAW_SPILLED_MAX_BYTES : RAW_MAX_BYTES};
 }
 
+/* The bot's own socket is the one name it sees of all the bots'. */
+static int make_box(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+{
+	const struct tool_context *c = s->run.context;
+	struct sandbox_policy policy = *tool_policy(c, &s->run.arena);
+
+	if (c->host->open_door && c->host->open_door(c->host->door_arg, c, &s->door, err) < 0)
+		return -1;
+	if (s->door)
+		policy.own_socket = s->door->socket;
+	return sandbox_command_new(c->host->sandbox, &policy, cwd, inner, &s->box, err);
+}
+
 static int start_inside(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
 	struct proc_job job = {.limits = limits_of(s)};
 	struct proc_fd *fds;
+	size_t count;
+	int rc;
 
-	if (sandbox_command_new(
-		    c->host->sandbox, tool_policy(c, &s->run.arena), cwd, inner, &s->box, err) < 0)
+	if (make_box(s, cwd, inner, err) < 0)
 		return -1;
-	fds = arena_alloc(&s->run.arena, (s->box->fd_count + 1) * sizeof(*fds));
-	for (size_t i = 0; i < s->box->fd_count; i++)
+	count = s->box->fd_count;
+	fds = arena_alloc(&s->run.arena, (count + 1) * sizeof(*fds));
+	for (size_t i = 0; i < count; i++)
 		fds[i] = (struct proc_fd){s->box->fds[i].fd, s->box->fds[i].as};
+	if (s->door)
+		fds[count++] = (struct proc_fd){s->door->fd, TOOL_DOOR_FD};
 	job.spec = (struct proc_spec){
 		.program = s->box->program,
 		.argv = s->box->argv,
-		.env = tool_environ(c, &s->run.arena, false),
+		.env = tool_environ(c, &s->run.arena, false, s->door),
 		.cwd = "/", /* bubblewrap goes to cwd itself, inside */
 		.fds = fds,
-		.fd_count = s->box->fd_count,
+		.fd_count = count,
 		.supervisor = c->host->supervisor,
 	};
-	return proc_command_start(c->host->loop, &job, &command_callbacks, s, &s->command, err);
+	rc = proc_command_start(c->host->loop, &job, &command_callbacks, s, &s->command, err);
+	if (s->door)
+		os_close(fd_take(&s->door->fd)); /* the command's alone from here on */
+	return rc;
 }
 
 static int start_outside(
@@ -280,7 +310,7 @@ static int start_outside(
 	const struct proc_spec spec = {
 		.program = inner[0],
 		.argv = inner,
-		.env = tool_environ(c, &s->run.arena, true),
+		.env = tool_environ(c, &s->run.arena, true, NULL),
 		.cwd = cwd,
 		.new_session = true, /* no terminal to reach */
 		.supervisor = c->host->supervisor,

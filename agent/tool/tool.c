@@ -142,7 +142,8 @@ static bool is_let_out(const struct tool_context *c)
 }
 
 /* Who is running, for the command and for the CLI in it (spec 1.3). Returns how many. */
-static size_t own_variables(const struct tool_context *c, struct arena *a, bool outside, char **set)
+static size_t own_variables(const struct tool_context *c, struct arena *a, bool outside,
+	const struct tool_door *door, char **set)
 {
 	size_t n = 0;
 
@@ -158,8 +159,12 @@ static size_t own_variables(const struct tool_context *c, struct arena *a, bool 
 			a, "AGENT_PARENT_ID=%lld", (long long)c->bot->created_by_id);
 	}
 	/* A confined command must not find the daemon's own socket; it is masked there, too. */
-	if (outside || !tool_sandboxed(c))
+	if (outside || !tool_sandboxed(c)) {
 		set[n++] = arena_printf(a, "AGENT_SOCKET=%s", c->host->socket);
+	} else if (door) {
+		set[n++] = arena_printf(a, "AGENT_SOCKET=%s", door->socket);
+		set[n++] = arena_printf(a, "AGENT_SOCKET_FD=%d", TOOL_DOOR_FD);
+	}
 	/* What an allow rule lets out was named by its bare name (AG-228). */
 	if (outside && is_let_out(c) && c->host->path)
 		set[n++] = arena_printf(a, "PATH=%s", c->host->path);
@@ -168,7 +173,8 @@ static size_t own_variables(const struct tool_context *c, struct arena *a, bool 
 	return n;
 }
 
-char **tool_environ(const struct tool_context *c, struct arena *a, bool outside)
+char **tool_environ(
+	const struct tool_context *c, struct arena *a, bool outside, const struct tool_door *door)
 {
 	static const struct str drop[] = {
 		{"AGENT_SOCKET",    12},
@@ -183,7 +189,7 @@ char **tool_environ(const struct tool_context *c, struct arena *a, bool outside)
 	size_t count = 0;
 	char **env;
 
-	(void)own_variables(c, a, outside, set);
+	(void)own_variables(c, a, outside, door, set);
 	made = secret_environ(c->host->env, drop, dropped, set);
 	while (made[count])
 		count++;

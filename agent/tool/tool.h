@@ -45,6 +45,13 @@ struct tool_spill {
 	int (*put)(struct tool_spill *k, size_t stream, struct str bytes, struct error *err);
 };
 
+struct tool_context;
+/* A confined command's way to the daemon, as its bot: agent-protocol(7). */
+struct tool_door {
+	char *socket; /* the bot's own, there until the door is closed */
+	int fd;       /* the command's end; whoever has passed it on closes it and says -1 */
+};
+
 /* What tools need of the daemon; one, for its whole life. */
 struct tool_host {
 	struct loop *loop;
@@ -71,6 +78,11 @@ struct tool_host {
 		void (*done)(void *run, const struct str_list *items, int64_t room_bytes,
 			const struct error *err));
 	void *history_arg;
+	/* For one confined command, closed when it has ended. NULL: commands have none. */
+	int (*open_door)(
+		void *arg, const struct tool_context *c, struct tool_door **ret, struct error *err);
+	void (*close_door)(struct tool_door *door); /* NULL does nothing */
+	void *door_arg;
 };
 
 struct tool_judgement;
@@ -184,8 +196,11 @@ struct str tool_error_output(const struct tool_host *h, struct arena *a, const s
 
 /* The sandbox policy of a context, in the arena. */
 const struct sandbox_policy *tool_policy(const struct tool_context *c, struct arena *a);
-/* The environment of a command: the host's, AGENT_* of this call, AGENT_SOCKET. In the arena. */
-char **tool_environ(const struct tool_context *c, struct arena *a, bool outside);
+enum { TOOL_DOOR_FD = 30 /* ours: below what sandbox and shells take, above what scripts do */ };
+/* The environment of a command: the host's, AGENT_* of this call, AGENT_SOCKET. In the arena. door:
+ * of a confined command; NULL: it has none. */
+char **tool_environ(
+	const struct tool_context *c, struct arena *a, bool outside, const struct tool_door *door);
 /* Resolves a path argument against the workspace. */
 int tool_resolve(
 	const struct tool_context *c, struct str path, struct guard_path *ret, struct error *err);

@@ -17,6 +17,7 @@ extern const struct error_kind CLIENT_NO_DAEMON;     /* daemon_not_running */
 extern const struct error_kind CLIENT_START_TIMEOUT; /* daemon_start_timeout */
 extern const struct error_kind CLIENT_START_FAILED;  /* daemon_start_failed */
 extern const struct error_kind CLIENT_LOST;          /* connection_lost */
+extern const struct error_kind CLIENT_REFUSED;       /* session_limit */
 extern const struct error_kind CLIENT_MISMATCH;      /* daemon_configuration_mismatch */
 extern const struct error_kind CLIENT_REMOTE; /* the daemon answered an error: see client_reply */
 
@@ -44,6 +45,11 @@ struct client;
  * (exit 75) keep polling for the winner. */
 int client_open(const char *socket, const struct client_start *start, struct client **ret,
 	struct error *err);
+/* By the descriptor AGENT_SOCKET_FD, which the command of a sandboxed bot inherits: asks there for
+ * a session of its own (agent-protocol(7)). 1 it has one; 0 there is no such descriptor, or whoever
+ * started this process has closed it: AGENT_SOCKET names the same place. -1: CLIENT_LOST, or
+ * CLIENT_REFUSED when the daemon gives none. */
+int client_open_inherited(struct client **ret, struct error *err);
 void client_free(struct client *c);
 int client_fd(const struct client *c);
 /* The ready line, parsed; lives as long as the client. */

@@ -17,6 +17,7 @@
 const struct error_kind CLIENT_NO_DAEMON = {"daemon_not_running", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind CLIENT_START_TIMEOUT = {"daemon_start_timeout", ERROR_CLASS_UNAVAILABLE};
 const struct error_kind CLIENT_START_FAILED = {"daemon_start_failed", ERROR_CLASS_UNAVAILABLE};
+const struct error_kind CLIENT_REFUSED = {"session_limit", ERROR_CLASS_LIMIT};
 const struct error_kind CLIENT_MISMATCH = {"daemon_configuration_mismatch", ERROR_CLASS_CONFLICT};
 
 enum {
@@ -48,16 +49,54 @@ const struct json *client_ready(const struct client *c)
 	return c->ready;
 }
 
+static struct client *client_new(int taken_fd)
+{
+	struct client *c = xcalloc(1, sizeof(*c));
+
+	c->fd = taken_fd;
+	c->in = (struct buf)BUF_INIT(IN_MAX_BYTES);
+	return c;
+}
+
+/* The first line: ready, or why not. `where` is for people. */
+static int read_ready(struct client *c, const char *where, int timeout_ms, struct error *err)
+{
+	struct str line, code;
+	int rc = client_line(c, timeout_ms, &line, err);
+
+	if (rc == 0)
+		return error_set(
+			err, &CLIENT_START_TIMEOUT, "'%s' accepts but says nothing", where);
+	if (rc < 0)
+		return -1;
+	if (json_parse(&c->ready_arena, line, &c->ready, NULL) < 0 || c->ready->type != JSON_OBJECT)
+		c->ready = NULL;
+	code = json_str(c->ready ? json_get(c->ready, "error") : NULL);
+	if (str_is(code, CLIENT_REFUSED.code))
+		return error_set(err, &CLIENT_REFUSED, "the daemon gives no session: " STR_FMT,
+			STR_ARG(json_str(json_get(c->ready, "detail"))));
+	if (!c->ready || !str_is(json_str(json_get(c->ready, "event")), "ready"))
+		return error_set(
+			err, &CLIENT_LOST, "what listens on '%s' is no agent daemon", where);
+	return 0;
+}
+
+int client_of_fd(int fd, const char *where, struct client **ret, struct error *err)
+{
+	_cleanup_(client) struct client *c = client_new(fd);
+
+	if (read_ready(c, where, CLIENT_START_MS, err) < 0)
+		return -1;
+	*ret = mem_take(&c);
+	return 0;
+}
+
 /* Connected and the ready line read. 1, 0 nobody is there (yet), -1. */
 static int try_open(const char *socket, int timeout_ms, struct client **ret, struct error *err)
 {
-	_cleanup_(client) struct client *c = xcalloc(1, sizeof(*c));
+	_cleanup_(client) struct client *c = client_new(-1);
 	struct error why = ERROR_INIT;
-	struct str line;
-	int rc;
 
-	c->fd = -1;
-	c->in = (struct buf)BUF_INIT(IN_MAX_BYTES);
 	if (os_connect_unix(
 		    socket, timeout_ms < CONNECT_MS ? timeout_ms : CONNECT_MS, &c->fd, &why) < 0) {
 		if (why.sys == ENOENT || why.sys == ECONNREFUSED)
@@ -66,16 +105,8 @@ static int try_open(const char *socket, int timeout_ms, struct client **ret, str
 			*err = why;
 		return error_prefix(err, "connect to '%s'", socket);
 	}
-	rc = client_line(c, timeout_ms, &line, err);
-	if (rc == 0)
-		return error_set(
-			err, &CLIENT_START_TIMEOUT, "'%s' accepts but says nothing", socket);
-	if (rc < 0)
+	if (read_ready(c, socket, timeout_ms, err) < 0)
 		return -1;
-	if (json_parse(&c->ready_arena, line, &c->ready, NULL) < 0 ||
-		!str_is(json_str(json_get(c->ready, "event")), "ready"))
-		return error_set(
-			err, &CLIENT_LOST, "what listens on '%s' is no agent daemon", socket);
 	*ret = mem_take(&c);
 	return 1;
 }

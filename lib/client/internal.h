@@ -18,6 +18,9 @@ struct client {
 	char remote_code[64];
 };
 
+/* Takes a connected descriptor and waits for the ready line on it; `where` is for people. */
+int client_of_fd(int fd, const char *where, struct client **ret, struct error *err);
+
 /* Waits for the next whole line: 1, 0 the time is over, -1. *ret is valid until the next call. */
 int client_line(struct client *c, int timeout_ms, struct str *ret, struct error *err);
 

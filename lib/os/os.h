@@ -78,6 +78,13 @@ int os_listen_private(const char *path, int *ret_fd, struct error *err);
 /* Connects, waiting at most timeout_ms. err->sys says ECONNREFUSED, ENOENT, … ; ETIMEDOUT at the
  * limit. *ret_fd is blocking. */
 int os_connect_unix(const char *path, int timeout_ms, int *ret_fd, struct error *err);
+/* One byte to the peer of a connected AF_UNIX stream and with it, unless it is -1, a descriptor.
+ * Without waiting: err->sys is EAGAIN when there is no room. */
+int os_send_fd(int socket, char word, int fd, struct error *err);
+/* The next byte and the descriptor that came with it, O_CLOEXEC; *ret_fd -1: none did. 1, 0 when
+ * nothing came within timeout_ms, -1; the end of the stream is ECONNRESET. Others may read from the
+ * same end: what they take is theirs. */
+int os_receive_fd(int socket, int timeout_ms, char *ret_word, int *ret_fd, struct error *err);
 /* The room of sun_path with its terminator: 108 on Linux. */
 size_t os_socket_path_max(void);
 

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -101,4 +102,88 @@ int os_connect_unix(const char *path, int timeout_ms, int *ret_fd, struct error 
 		return -1;
 	*ret_fd = fd_take(&fd);
 	return 0;
+}
+
+/* Room for one descriptor and no more. */
+union one_fd {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr header;
+};
+
+int os_send_fd(int socket, char word, int fd, struct error *err)
+{
+	union one_fd control = {
+		.header = {.cmsg_len = CMSG_LEN(sizeof(fd)),
+			   .cmsg_level = SOL_SOCKET,
+			   .cmsg_type = SCM_RIGHTS}
+        };
+	struct iovec data = {&word, 1};
+	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
+	ssize_t n;
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_LEN(sizeof(fd));
+	}
+	do {
+		n = os_fault() ? -1 : sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : error_sys(err, "send to a peer");
+}
+
+/* 1 there is something, 0 the time is over, -1. */
+static int wait_to_read(int fd, int64_t end_ms, struct error *err)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int64_t left_ms;
+	int rc;
+
+	do {
+		left_ms = end_ms - clock_mono_ms(clock_system());
+		rc = os_fault() ? -1 : poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
+	} while (rc < 0 && errno == EINTR);
+	return rc < 0 ? error_sys(err, "wait for a peer") : rc > 0;
+}
+
+static ssize_t take_fd(int socket, char *ret_word, int *ret_fd)
+{
+	union one_fd control = {.room = {0}};
+	struct iovec data = {ret_word, 1};
+	struct msghdr m = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_LEN(sizeof(int))};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	n = os_fault() ? -1 : recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n != 1)
+		return n;
+	c = CMSG_FIRSTHDR(&m);
+	*ret_fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+		c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	return n;
+}
+
+int os_receive_fd(int socket, int timeout_ms, char *ret_word, int *ret_fd, struct error *err)
+{
+	int64_t end_ms = clock_mono_ms(clock_system()) + timeout_ms;
+
+	for (;;) {
+		int rc = wait_to_read(socket, end_ms, err);
+		ssize_t n;
+
+		if (rc <= 0)
+			return rc;
+		n = take_fd(socket, ret_word, ret_fd);
+		if (n == 1)
+			return 1;
+		if (n == 0)
+			errno = ECONNRESET;
+		if (n == 0 || (errno != EAGAIN && errno != EINTR)) /* else another one took it */
+			return error_sys(err, "read from a peer");
+	}
 }

@@ -148,6 +148,54 @@ static void a_full_queue_ends_at_the_limit(void **state)
 	assert_int_equal(err.sys, ETIMEDOUT);
 }
 
+static void a_descriptor_goes_with_its_byte(void **state)
+{
+	_cleanup_(fd) int ours = -1, theirs = -1, got = -1;
+	struct error err = ERROR_INIT;
+	int ends[2], pipe_ends[2], none = 0;
+	char word = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	ours = ends[0];
+	theirs = ends[1];
+	assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+	assert_int_equal(os_receive_fd(theirs, 0, &word, &got, &err), 0); /* nothing came */
+	assert_ok(os_send_fd(ours, '-', -1, &err), &err);
+	assert_ok(os_send_fd(ours, '+', pipe_ends[1], &err), &err);
+	os_close(pipe_ends[1]);
+	assert_int_equal(os_receive_fd(theirs, 100, &word, &none, &err), 1);
+	assert_true(word == '-' && none == -1);
+	assert_int_equal(os_receive_fd(theirs, 100, &word, &got, &err), 1);
+	assert_true(word == '+' && got >= 0 && fcntl(got, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(write(got, "x", 1), 1); /* it is that pipe's end */
+	assert_int_equal(read(pipe_ends[0], &word, 1), 1);
+	os_close(pipe_ends[0]);
+	os_close(fd_take(&ours));
+	assert_int_equal(os_receive_fd(theirs, 100, &word, &none, &err), -1);
+	assert_int_equal(err.sys, ECONNRESET);
+}
+
+/* Whoever sends does not wait for one that does not read. */
+static void sending_stops_when_nobody_reads(void **state)
+{
+	_cleanup_(fd) int ours = -1, theirs = -1;
+	struct error err = ERROR_INIT;
+	int ends[2], sent = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	ours = ends[0];
+	theirs = ends[1];
+	while (sent < 1000000 && os_send_fd(ours, '-', -1, &err) == 0)
+		sent++;
+	assert_true(sent > 16 && sent < 1000000);
+	assert_int_equal(err.sys, EAGAIN);
+	os_close(fd_take(&theirs));
+	assert_int_equal(os_send_fd(ours, '-', -1, &err), -1);
+	assert_int_equal(err.sys, EPIPE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +205,8 @@ int main(void)
 		scratch_test(a_connection_carries_bytes_and_blocks),
 		scratch_test(nobody_there_is_told_apart),
 		scratch_test(a_full_queue_ends_at_the_limit),
+		cmocka_unit_test(a_descriptor_goes_with_its_byte),
+		cmocka_unit_test(sending_stops_when_nobody_reads),
 	};
 
 	return cmocka_run_group_tests_name("os.socket", tests, NULL, NULL);
