@@ -209,9 +209,12 @@ static struct str model_of(const struct newbot *n, const struct character *ch)
 	return ch->profile.model.p ? ch->profile.model : str_from(getenv("AGENT_MODEL"));
 }
 
-/* --approve alone means that somebody is asked, whatever the environment says. */
+/* --approve alone means that somebody is asked, whatever the environment says. A bot's command can
+ * set no gates, and what the environment says was meant for the person's bots. */
 static const char *mode_of(const struct newbot_options *o)
 {
+	if (!o->approval && caller_in_tool_shell())
+		return NULL;
 	return o->approval ? o->approval : o->approve ? NULL : getenv("AGENT_APPROVAL");
 }
 

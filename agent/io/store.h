@@ -173,6 +173,7 @@ struct store_fork {
 	size_t gate_count;
 	bool has_allow; /* it may call `allow` of its tools; else what the source may */
 	struct str_list allow;
+	const struct bot_settings *confined; /* in its source's place; NULL: as the source is */
 };
 /* STORE_FORK_NODE, STORE_FORK_OPEN, STORE_FORK_REASONING, STORE_ALLOW_WIDENS, and as create. Event
  * `forked`. */

@@ -183,7 +183,7 @@ static int narrow(const struct store_fork *f, struct bot_settings *set, struct e
 static int make_settings(const struct store_fork *f, const struct bot *source, struct arena *a,
 	struct bot_settings *ret, struct error *err)
 {
-	struct bot_settings set = source->set;
+	struct bot_settings set = f->confined ? *f->confined : source->set;
 
 	if (f->workspace.p)
 		set.workspace = f->workspace;

@@ -49,6 +49,6 @@ void bot_socket_session_gone(struct session *s);
 /* For tool_host: arg is the daemon. */
 int bot_door_open(
 	void *arg, const struct tool_context *c, struct tool_door **ret, struct error *err);
-void bot_door_close(struct tool_door *door);
+void bot_door_close(struct tool_door *tool);
 
 #endif

@@ -62,7 +62,10 @@ struct daemon {
 	struct config *config;
 	struct guard_id never[4];
 	char *writer, *supervisor, *cell, *program, *itself;
+	char *tmpdir; /* canonical $TMPDIR, or NULL */
 	char **command_env;
+	struct str temporary_items[2];
+	struct str_list temporary; /* what every sandbox may write: /tmp and $TMPDIR */
 	struct listen *listen;
 	struct loop_listener *listener;
 	struct bot_sockets bots;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "agent/core/bot.h"
+#include "agent/core/confine.h"
+#include "agent/serve/lineage.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/rulebook.h"
@@ -332,11 +334,13 @@ static int read_identity(struct request *r, const struct settings_args *args,
 			err, &CREATOR_IDENTITY, "created_by and created_by_id go together");
 	if (given(r, F_CREATED_BY) && bot_check_name(args->created_by, "created_by", err) < 0)
 		return -1;
+	c->created_by = args->created_by;
+	c->created_by_id = args->created_by_id;
+	if (lineage_creator(r, given(r, F_CREATED_BY), &c->created_by, &c->created_by_id, err) < 0)
+		return -1;
 	c->name = args->bot;
 	c->provider = provider;
 	c->family = str_from(provider_family(p)->name);
-	c->created_by = args->created_by;
-	c->created_by_id = args->created_by_id;
 	return 0;
 }
 
@@ -365,10 +369,48 @@ static int read_character(struct request *r, const struct settings_args *args,
 	return 0;
 }
 
+/* What of its confinement a new bot was asked to have. */
+static unsigned confinement_given(const struct request *r)
+{
+	unsigned bits = 0;
+
+	if (given(r, F_SANDBOX))
+		bits |= CONFINE_SANDBOX;
+	if (given(r, F_ROOTS))
+		bits |= CONFINE_ROOTS;
+	if (given(r, F_WORKSPACE))
+		bits |= CONFINE_WORKSPACE;
+	if (given(r, F_RULES))
+		bits |= CONFINE_GIVEN_RULES;
+	return bits;
+}
+
+/* A sandboxed bot's child starts under its creator's sandbox and may only be asked to have less. */
+static int confine_child(struct store_tx *tx, struct request *r, struct error *err)
+{
+	struct settings_work *w = r->work;
+	struct bot creator;
+	bool confines;
+
+	if (lineage_find(store_tx_view(tx), &r->arena, w->create.created_by_id, &creator, &confines,
+		    err) < 0)
+		return -1;
+	if (!confines)
+		return 0;
+	confine_inherit(&w->create.set, &creator.set, confinement_given(r));
+	return lineage_check(r->d, &r->arena, &creator, &w->create.set, err);
+}
+
 static int run_create(struct store_tx *tx, struct request *r, struct error *err)
 {
 	struct settings_work *w = r->work;
+	struct bot planned;
 
+	if (confine_child(tx, r, err) < 0)
+		return -1;
+	planned = (struct bot){.name = w->create.name, .set = w->create.set};
+	if (op_check_sandbox(r->d, &r->arena, &planned, err) < 0)
+		return -1;
 	return store_bot_create(tx, &w->create, &r->arena, &w->bot, err);
 }
 
@@ -382,8 +424,6 @@ static void answer_bot(struct request *r)
 static int prepare_create(struct request *r, const struct settings_args *args,
 	struct settings_work *w, struct error *err)
 {
-	struct bot planned;
-
 	if (read_identity(r, args, &w->create, err) < 0 ||
 		read_character(r, args, &w->set, err) < 0 ||
 		read_settings(r, args, &w->set, err) < 0 ||
@@ -393,9 +433,11 @@ static int prepare_create(struct request *r, const struct settings_args *args,
 	bot_limits_init(&w->set.limits);
 	if (merge_limits(r, args, &w->set, err) < 0)
 		return -1;
+	if (r->as.id > 0 && w->set.gate_count > 0)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"gates: what a bot makes has its maker's and no others");
 	w->create.set = w->set;
-	planned = (struct bot){.name = args->bot, .set = w->set};
-	return op_check_sandbox(r->d, &r->arena, &planned, err);
+	return 0;
 }
 
 static void op_create(struct request *r, const void *raw)
@@ -434,14 +476,39 @@ static void merge(const struct request *r, const struct bot_settings *from, stru
 	}
 }
 
+/* A bot whose creator is sandboxed keeps within that one's reach, or within what it had. */
+static int check_lineage(struct store_tx *tx, struct request *r, const struct bot *was,
+	const struct bot *now, struct error *err)
+{
+	struct bot creator;
+	bool confines;
+
+	if (confinement_given(r) == 0 && !given(r, F_NETWORK) && !given(r, F_UNIX) &&
+		!given(r, F_GIT))
+		return 0;
+	if (lineage_find(
+		    store_tx_view(tx), &r->arena, now->created_by_id, &creator, &confines, err) < 0)
+		return -1;
+	if (!confines)
+		return 0;
+	if (was->set.sandbox != SANDBOX_FULL_ACCESS &&
+		lineage_check(r->d, &r->arena, was, &now->set, NULL) == 0)
+		return 0;
+	return lineage_check(r->d, &r->arena, &creator, &now->set, err);
+}
+
 /* Read, merged, checked and written in one job, so that two clients cannot mix their halves. */
 static int run_configure(struct store_tx *tx, struct request *r, struct error *err)
 {
 	struct settings_work *w = r->work;
+	struct bot was;
 
-	if (store_bot_get(store_tx_view(tx), w->args->bot, &r->arena, &w->bot, err) < 0)
+	if (store_bot_get(store_tx_view(tx), w->args->bot, &r->arena, &was, err) < 0)
 		return -1;
+	w->bot = was;
 	merge(r, &w->set, &w->bot.set);
+	if (check_lineage(tx, r, &was, &w->bot, err) < 0)
+		return -1;
 	if (check_family(w, w->bot.family, err) < 0 ||
 		merge_limits(r, w->args, &w->bot.set, err) < 0)
 		return -1;

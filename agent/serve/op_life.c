@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include "agent/core/confine.h"
+#include "agent/serve/lineage.h"
 #include "agent/serve/op.h"
 #include "agent/serve/publish.h"
 
@@ -47,6 +49,7 @@ static const struct json_field fork_fields[] = {
 
 struct fork_work {
 	struct store_fork fork;
+	struct bot_settings confined; /* the source's, as far as the creator reaches */
 	struct bot bot;
 };
 
@@ -89,8 +92,41 @@ static int prepare_fork(
 	if (given(r, K_GATES) &&
 		bot_read_gates(&r->arena, args->gates, &gates, &f->gate_count, err) < 0)
 		return -1;
+	if (r->as.id > 0 && f->gate_count > 0)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"gates: what a bot makes has its source's and its maker's and no others");
 	f->gates = gates;
-	return 0;
+	return lineage_creator(r, given(r, K_CREATED_BY), &f->created_by, &f->created_by_id, err);
+}
+
+/* On a bot's own socket: itself, or what it made. */
+static int check_source(
+	struct store_view *v, const struct request *r, const struct bot *source, struct error *err)
+{
+	return source->id == r->as.id ? 0 : lineage_made(v, r, source, err);
+}
+
+/* The fork of a sandboxed bot's has the narrower of its source's confinement and its creator's. */
+static int confine_fork(struct store_tx *tx, struct request *r, struct error *err)
+{
+	struct store_view *v = store_tx_view(tx);
+	struct fork_work *w = r->work;
+	struct bot source, creator;
+	bool confines;
+
+	if (store_bot_get(v, w->fork.source, &r->arena, &source, err) < 0)
+		return error_prefix(err, "source");
+	if (check_source(v, r, &source, err) < 0 ||
+		lineage_find(v, &r->arena, w->fork.created_by_id, &creator, &confines, err) < 0)
+		return -1;
+	if (!confines)
+		return 0;
+	w->confined = source.set;
+	confine_narrow(&r->arena, &w->confined, &creator.set, &r->d->temporary);
+	if (w->fork.workspace.p)
+		w->confined.workspace = w->fork.workspace;
+	w->fork.confined = &w->confined;
+	return lineage_check(r->d, &r->arena, &creator, &w->confined, err);
 }
 
 /* The sandbox is looked at as the fork will have it, in the job that makes it. */
@@ -98,6 +134,8 @@ static int run_fork(struct store_tx *tx, struct request *r, struct error *err)
 {
 	struct fork_work *w = r->work;
 
+	if (confine_fork(tx, r, err) < 0)
+		return -1;
 	if (store_bot_fork(tx, &w->fork, &r->arena, &w->bot, err) < 0)
 		return -1;
 	return op_check_sandbox(r->d, &r->arena, &w->bot, err);
@@ -134,6 +172,19 @@ static bool may_go_on(struct request *r)
 	return false;
 }
 
+/* Of what is to be deleted or pruned: on a bot's own socket only what that bot made. */
+static int check_made(struct store_tx *tx, struct request *r, struct str name, struct error *err)
+{
+	struct store_view *v = store_tx_view(tx);
+	struct bot b;
+
+	if (r->as.id == 0)
+		return 0; /* one whose deletion has begun is gone on with */
+	if (store_bot_get(v, name, &r->arena, &b, err) < 0)
+		return -1;
+	return lineage_made(v, r, &b, err);
+}
+
 /*
  * delete
  */
@@ -161,6 +212,8 @@ static int run_delete(struct store_tx *tx, void *arg, struct error *err)
 
 	w->found = w->bot;
 	w->next = w->sum;
+	if (!w->found && check_made(tx, r, args->bot, err) < 0)
+		return -1;
 	if (!w->found && store_bot_delete(tx, args->bot, &w->found, err) < 0)
 		return -1;
 	return store_bot_delete_piece(tx, w->found, &w->next, &w->done, err);
@@ -243,7 +296,8 @@ static int run_prune(struct store_tx *tx, void *arg, struct error *err)
 	w->found = w->bot;
 	w->next = w->sum;
 	if (!w->found) {
-		if (store_bot_get(store_tx_view(tx), args->bot, &r->arena, &b, err) < 0)
+		if (store_bot_get(store_tx_view(tx), args->bot, &r->arena, &b, err) < 0 ||
+			lineage_made(store_tx_view(tx), r, &b, err) < 0)
 			return -1;
 		w->found = b.id;
 	}

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "agent/core/item.h"
+#include "agent/serve/lineage.h"
 #include "agent/serve/live.h"
 #include "agent/serve/op.h"
 #include "agent/serve/handles.h"
@@ -186,12 +187,78 @@ static const char *const *confined_tools(struct request *r)
 	return names;
 }
 
+/* On a bot's own socket whoever submits is that bot, whatever the request says. */
+static int check_author(struct request *r, const struct submit_args *args, struct error *err)
+{
+	const struct session *s = r->session;
+
+	if (r->as.id == 0)
+		return 0;
+	if (given(r, S_ORIGIN))
+		return error_set(
+			err, &REQUEST_NOT_PERMITTED, "submit.origin: a bot speaks as itself");
+	if (!given(r, S_FROM))
+		return 0;
+	if (!str_is(args->from.bot, r->as.name) || args->from.bot_id != r->as.id)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"submit.from: bot '%s' speaks as itself", r->as.name);
+	if (s->turn > 0 && args->from.turn != s->turn)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"submit.from.turn: this command is of turn %lld", (long long)s->turn);
+	return 0;
+}
+
+/* The turn it speaks from: its command's, the one it says, or the one under way. */
+static void set_author(struct request *r, const struct submit_args *args, struct store_submit *s)
+{
+	const struct live_turn *t;
+
+	s->from_bot = args->from.bot;
+	s->from_bot_id = args->from.bot_id;
+	s->from_turn = args->from.turn;
+	if (r->as.id == 0)
+		return;
+	s->from_bot = str_from(r->as.name);
+	s->from_bot_id = r->as.id;
+	if (r->session->turn > 0)
+		s->from_turn = r->session->turn;
+	if (s->from_turn > 0)
+		return;
+	t = live_find(r->d, s->from_bot);
+	s->from_turn = t && t->bot.id == r->as.id ? t->info.id : 0;
+}
+
+/* In the job: that bot is there and had that turn, and the folder is one of the other's. */
+static int check_as_bot(struct store_tx *tx, struct request *r, struct error *err)
+{
+	struct store_view *v = store_tx_view(tx);
+	const struct submit_work *w = r->work;
+	const struct store_submit *s = &w->submit;
+	struct bot author, target;
+	struct store_turn turn;
+
+	if (r->as.id == 0)
+		return 0;
+	if (store_bot_get_id(v, r->as.id, &r->arena, &author, err) < 0)
+		return -1;
+	if (s->from_turn > 0 &&
+		store_turn_get(v, r->as.id, s->from_turn, &r->arena, &turn, NULL) < 0)
+		return error_set(err, &REQUEST_NOT_PERMITTED,
+			"submit.from.turn: bot '%s' has no turn %lld", r->as.name,
+			(long long)s->from_turn);
+	if (!s->workspace.p)
+		return 0;
+	if (store_bot_get(v, s->bot, &r->arena, &target, err) < 0)
+		return -1;
+	return lineage_check_workspace(r->d, &r->arena, &target, s->workspace, err);
+}
+
 static int prepare_submit(
 	struct request *r, const struct submit_args *args, struct submit_work *w, struct error *err)
 {
 	struct store_submit *s = &w->submit;
 
-	if (check_names(r, args, err) < 0)
+	if (check_names(r, args, err) < 0 || check_author(r, args, err) < 0)
 		return -1;
 	if (given(r, S_DELIVERY) && read_delivery(args->delivery, &s->delivery, err) < 0)
 		return -1;
@@ -208,9 +275,7 @@ static int prepare_submit(
 	s->request_id = args->request_id;
 	s->prompt = args->prompt;
 	s->budget_tokens = args->turn_budget_tokens;
-	s->from_bot = args->from.bot;
-	s->from_bot_id = args->from.bot_id;
-	s->from_turn = args->from.turn;
+	set_author(r, args, s);
 	s->pending_max = r->d->o->max_pending;
 	s->pending_max_bytes = r->d->o->max_pending_bytes;
 	s->workspace_tools = confined_tools(r);
@@ -224,6 +289,8 @@ static int run_submit(struct store_tx *tx, void *arg, struct error *err)
 	struct submit_work *w = r->work;
 	struct bot b;
 
+	if (check_as_bot(tx, r, err) < 0)
+		return -1;
 	if (w->family.p) {
 		if (store_bot_get(store_tx_view(tx), w->submit.bot, &r->arena, &b, err) < 0)
 			return -1;
@@ -358,11 +425,20 @@ static int run_cancel_queued(struct store_tx *tx, void *arg, struct error *err)
 	const struct turn_args *args = r->args;
 	struct bot b;
 
-	if (store_bot_get(store_tx_view(tx), args->bot, &r->arena, &b, err) < 0)
+	if (store_bot_get(store_tx_view(tx), args->bot, &r->arena, &b, err) < 0 ||
+		lineage_made(store_tx_view(tx), r, &b, err) < 0)
 		return -1;
 	if ((r->seen & 2) == 0)
 		return error_set(err, &NO_ACTIVE_TURN, "the bot has no running turn");
 	return store_turn_cancel_queued(tx, b.id, args->turn, err);
+}
+
+/* Whether a turn is the bot's that was looked at: of a request by a bot, which was checked. */
+static bool is_looked_at(const struct request *r, int64_t bot)
+{
+	const struct bot *looked_at = r->work;
+
+	return r->as.id == 0 || looked_at->id == bot;
 }
 
 /* True: the turn is live, and the request answered. */
@@ -371,7 +447,7 @@ static bool interrupt_live(struct request *r)
 	const struct turn_args *args = r->args;
 	struct live_turn *t = live_find(r->d, args->bot);
 
-	if (!t || ((r->seen & 2) != 0 && t->info.id != args->turn))
+	if (!t || !is_looked_at(r, t->bot.id) || ((r->seen & 2) != 0 && t->info.id != args->turn))
 		return false;
 	live_stop(t, "cancelled");
 	answer_interrupt(r, t->info.id, false);
@@ -384,7 +460,7 @@ static bool interrupt_parked(struct request *r)
 	const struct turn_args *args = r->args;
 	struct parked *p = parked_find(r->d, args->bot);
 
-	if (!p || ((r->seen & 2) != 0 && p->turn != args->turn))
+	if (!p || !is_looked_at(r, p->bot) || ((r->seen & 2) != 0 && p->turn != args->turn))
 		return false;
 	parked_stop(p, "cancelled", r);
 	return true;
@@ -407,15 +483,42 @@ static void cancel_done(void *arg, int rc, const struct error *err)
 	waiters_notify(d, turn);
 }
 
+/* The daemon may be at its end by the time a bot was looked at. */
+static void interrupt(struct request *r)
+{
+	struct error err = ERROR_INIT;
+
+	if (!r->d->store) {
+		(void)error_set(&err, &DAEMON_DRAINING, "the daemon is shutting down");
+		request_fail(r, &err);
+		return;
+	}
+	if (!interrupt_live(r) && !interrupt_parked(r))
+		store_write(r->d->store, run_cancel_queued, cancel_done, r);
+}
+
+static int run_look(struct store_view *v, struct request *r, struct error *err)
+{
+	const struct turn_args *args = r->args;
+
+	if (store_bot_get(v, args->bot, &r->arena, r->work, err) < 0)
+		return -1;
+	return lineage_made(v, r, r->work, err);
+}
+
 static void op_interrupt(struct request *r, const void *raw)
 {
 	const struct turn_args *args = raw;
 	struct error err = ERROR_INIT;
 
-	if (bot_check_name(args->bot, "bot", &err) < 0)
+	if (bot_check_name(args->bot, "bot", &err) < 0) {
 		request_fail(r, &err);
-	else if (!interrupt_live(r) && !interrupt_parked(r))
-		store_write(r->d->store, run_cancel_queued, cancel_done, r);
+	} else if (r->as.id > 0) {
+		r->work = arena_alloc(&r->arena, sizeof(struct bot));
+		op_read(r, run_look, interrupt);
+	} else {
+		interrupt(r);
+	}
 }
 
 /*

@@ -184,6 +184,14 @@ static const char **protected_list(const struct daemon *d)
 	return list;
 }
 
+static void note_temporary(struct daemon *d, char *taken_tmpdir)
+{
+	d->tmpdir = taken_tmpdir;
+	d->temporary_items[0] = STR("/tmp");
+	d->temporary_items[1] = str_from(d->tmpdir);
+	d->temporary = (struct str_list){d->temporary_items, d->tmpdir ? 2 : 1};
+}
+
 static void make_sandbox(struct daemon *d)
 {
 	_cleanup_(mem) char *bot_sockets = xasprintf("%s.d", d->o->socket);
@@ -201,6 +209,7 @@ static void make_sandbox(struct daemon *d)
 	if (set && set[0] == '/' && os_canonical(set, &tmpdir, NULL) == 0)
 		host.tmpdir = tmpdir;
 	d->sandbox = sandbox_new(&host);
+	note_temporary(d, mem_take(&tmpdir));
 }
 
 int setup_helpers(struct daemon *d, struct error *err)
@@ -267,4 +276,5 @@ void setup_release(struct daemon *d)
 	free(d->cell);
 	free(d->program);
 	free(d->itself);
+	free(d->tmpdir);
 }

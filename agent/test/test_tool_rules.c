@@ -150,12 +150,12 @@ static void what_is_let_out_has_the_daemons_path(void **state)
 	rig_init(&r);
 	r.host.env = env;
 	r.host.path = "/usr/bin:/bin";
-	made = tool_environ(&r.context, &r.arena, true);
+	made = tool_environ(&r.context, &r.arena, true, NULL);
 	assert_string_equal(made[0], "PATH=/nowhere");
 	r.context.judged = &let_out;
-	made = tool_environ(&r.context, &r.arena, false);
+	made = tool_environ(&r.context, &r.arena, false, NULL);
 	assert_string_equal(made[0], "PATH=/nowhere");
-	made = tool_environ(&r.context, &r.arena, true);
+	made = tool_environ(&r.context, &r.arena, true, NULL);
 	for (size_t i = 0; made[i]; i++)
 		assert_string_not_equal(made[i], "PATH=/nowhere");
 	r.bot.set.sandbox = SANDBOX_READ_ONLY;
