@@ -264,16 +264,15 @@ static int read_line(FILE *from, char *line, size_t size)
 	return fgets(line, (int)size, from) ? 0 : -1;
 }
 
-/* Sends one line to a daemon's socket and prints the answer to it. */
-static int probe_ask(char **args)
+/* Sends one line to a daemon and prints the answer to it. */
+static int converse(int fd, const char *ask)
 {
 	static char line[ANSWER_MAX_BYTES];
-	int fd = connect_unix(args[0]);
-	FILE *daemon = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *daemon = fdopen(fd, "r");
 
 	if (!daemon)
 		return say("connect", -1);
-	if (read_line(daemon, line, sizeof(line)) < 0 || dprintf(fd, "%s\n", args[1]) < 0)
+	if (read_line(daemon, line, sizeof(line)) < 0 || dprintf(fd, "%s\n", ask) < 0)
 		return say("ask", -1);
 	while (read_line(daemon, line, sizeof(line)) == 0) {
 		if (strncmp(line, "{\"id\":", 6) == 0) {
@@ -282,6 +281,52 @@ static int probe_ask(char **args)
 		}
 	}
 	return say("answer", -1);
+}
+
+static int probe_ask(char **args)
+{
+	int fd = connect_unix(args[0]);
+
+	return fd < 0 ? say("connect", -1) : converse(fd, args[1]);
+}
+
+/* A session by the door that a confined command inherits: one byte asks, one byte and a descriptor
+ * answer. */
+static int come_in(void)
+{
+	const char *number = getenv("AGENT_SOCKET_FD");
+	int door = number ? (int)strtoul(number, NULL, 10) : -1;
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control;
+	char byte = '\n';
+	struct iovec data = {&byte, 1};
+	struct msghdr m = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	int fd = -1;
+
+	if (door < 0) {
+		errno = EBADF;
+		return -1;
+	}
+	if (write(door, &byte, 1) != 1 || recvmsg(door, &m, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	if (byte != '+' || !CMSG_FIRSTHDR(&m)) {
+		errno = EACCES;
+		return -1;
+	}
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	return fd;
+}
+
+static int probe_door(char **args)
+{
+	int fd = come_in();
+
+	return fd < 0 ? say("door", -1) : converse(fd, args[0]);
 }
 
 static const struct {
@@ -303,6 +348,7 @@ static const struct {
 	{"undo",    2, probe_undo   },
 	{"swap",    3, probe_swap   },
 	{"ask",     2, probe_ask    },
+	{"door",    1, probe_door   },
 };
 
 int main(int argc, char **argv)

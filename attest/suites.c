@@ -10,6 +10,8 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_files,
 	attest_agent_processes,
 	attest_agent_own_socket,
+	attest_agent_bot_sockets,
+	attest_agent_lineage,
 	attest_agent_reach,
 	attest_agent_sandbox,
 	attest_agent_filter,

@@ -20,6 +20,8 @@ extern const struct attest_case attest_agent_life[];
 extern const struct attest_case attest_agent_files[];
 extern const struct attest_case attest_agent_processes[];
 extern const struct attest_case attest_agent_own_socket[];
+extern const struct attest_case attest_agent_bot_sockets[];
+extern const struct attest_case attest_agent_lineage[];
 extern const struct attest_case attest_agent_reach[];
 extern const struct attest_case attest_agent_sandbox[];
 extern const struct attest_case attest_agent_filter[];
