@@ -144,6 +144,10 @@ static bool may_call(const struct bot_settings *s, struct str tool)
 static int check_tools(
 	const struct bot_settings *child, const struct bot_settings *creator, struct error *err)
 {
+	for (size_t i = 0; i < child->served.count; i++) {
+		if (!served_tools_find(&creator->served, child->served.items[i].name))
+			return widens(err, "served_tools", "one is none of the creator's");
+	}
 	for (size_t i = 0; i < ARRAY_LEN(outward_tools); i++) {
 		struct str tool = str_from(outward_tools[i]);
 
@@ -235,6 +239,19 @@ static void narrow_tools(
 	child->allowed = (struct str_list){items, count};
 }
 
+static void narrow_served(
+	struct arena *a, struct bot_settings *child, const struct bot_settings *creator)
+{
+	struct served_tool *items = arena_alloc(a, (child->served.count + 1) * sizeof(*items));
+	size_t count = 0;
+
+	for (size_t i = 0; i < child->served.count; i++) {
+		if (served_tools_find(&creator->served, child->served.items[i].name))
+			items[count++] = child->served.items[i];
+	}
+	child->served = (struct served_tools){items, count};
+}
+
 void confine_narrow(struct arena *a, struct bot_settings *child, const struct bot_settings *creator,
 	const struct str_list *temporary)
 {
@@ -251,6 +268,7 @@ void confine_narrow(struct arena *a, struct bot_settings *child, const struct bo
 	child->unix_sockets = only(a, &child->unix_sockets, &creator->unix_sockets);
 	narrow_folders(a, child, creator, temporary);
 	narrow_tools(a, child, creator);
+	narrow_served(a, child, creator);
 	child->rules = creator->rules;
 }
 

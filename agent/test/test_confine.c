@@ -202,6 +202,15 @@ static void no_tool_that_reaches_out(struct bot_settings *child, struct bot_sett
 	creator->has_allowed = true;
 }
 
+static void a_tool_nobody_serves_the_creator(
+	struct bot_settings *child, struct bot_settings *creator)
+{
+	static const struct served_tool tools[] = {{.name = S("mail")}};
+
+	(void)creator;
+	child->served = (struct served_tools){tools, 1};
+}
+
 static void other_rules(struct bot_settings *child, struct bot_settings *creator)
 {
 	creator->rules = STR("[1]");
@@ -241,6 +250,8 @@ static void every_way_to_widen_is_refused(void **state)
 		{"a tool that reaches out",      reaches_out,                           &CONFINE_WIDENS, "tools"         },
 		{"one the creator may not call", reaches_out_where_the_creator_may_not,
                  &CONFINE_WIDENS,									"tools"         },
+		{"a served tool",                a_tool_nobody_serves_the_creator,      &CONFINE_WIDENS,
+                 "served_tools"											  },
 		{"other rules",                  other_rules,                           &CONFINE_RULES,  "rules"         },
 		{"no rules",                     no_rules,                              &CONFINE_RULES,  "rules"         },
 	};
