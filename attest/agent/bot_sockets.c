@@ -129,6 +129,113 @@ static void AG_040_no_answer(struct attest *t)
 	(void)attest_pending(t, o.r.d, "b");
 }
 
+#define SERVED                                                                                     \
+	"\"sandbox\":\"workspace-write\",\"served_tools\":[{\"name\":\"act\",\"description\":"     \
+	"\"Acts.\","                                                                               \
+	"\"host\":\"here\",\"gate\":false,\"parameters\":{\"type\":\"object\",\"properties\":{}}}" \
+	"]"
+
+/* A served call of b's that its host was sent and has not answered. */
+struct waiting {
+	struct own o;
+	struct client *host;
+	char *members; /* of a request that names it */
+	int64_t turn;
+};
+
+static void wait_for_call(struct waiting *w, const char *lease)
+{
+	struct attest *t = w->o.r.t;
+	struct error err = ERROR_INIT;
+	const struct json *line;
+
+	do {
+		attest_true(t, client_next(w->host, 10000, &line, &err) == 1,
+			"the host was sent no call: %s", err.text);
+	} while (!str_is(json_str(json_get(line, "event")), "tool_call"));
+	w->members = attest_path(t,
+		"\"bot\":\"b\",\"turn\":%lld,\"call_id\":\"" STR_FMT "\",\"lease\":\"%s\"",
+		(long long)w->turn, STR_ARG(json_str(json_get(json_get(line, "data"), "call_id"))),
+		lease);
+}
+
+static void start_waiting(struct waiting *w, struct attest *t)
+{
+	struct str lease;
+	int call;
+
+	drill_init(&w->o.r, t);
+	call = drill_call(&w->o.r, "act", "{}");
+	own_begin(&w->o, SERVED);
+	w->host = attest_connect(t, w->o.r.d->socket);
+	lease = own_text(attest_call(t, w->host,
+				 "\"op\":\"serve_tools\",\"tag\":\"here\",\"lease_ms\":60000"),
+		"lease");
+	w->turn = drill_submit(&w->o.r, "b", call);
+	wait_for_call(w, attest_path(t, STR_FMT, STR_ARG(lease)));
+}
+
+/* It still waits: its host may end it, once. */
+static void end_waiting(struct waiting *w)
+{
+	(void)attest_call(w->o.r.t, w->host, "\"op\":\"tool_result\",%s,\"output\":\"by the host\"",
+		w->members);
+	attest_has(w->o.r.t, "what the model is given", drill_end(&w->o.r, "b", w->turn).text,
+		"by the host");
+}
+
+static void AG_041_no_tool_result(struct attest *t)
+{
+	struct waiting w;
+
+	start_waiting(&w, t);
+	(void)attest_refused(t, w.o.c, "not_permitted",
+		"\"op\":\"tool_result\",%s,\"output\":\"by the bot\"", w.members);
+	end_waiting(&w);
+}
+
+static int64_t pending_approvals(struct own *o)
+{
+	const struct json *stats_now = attest_call(o->r.t, o->r.d->client, "\"op\":\"stats\"");
+
+	return own_number(stats_now, "approval_requests");
+}
+
+static void AG_042_no_approve_step(struct attest *t)
+{
+	struct waiting w;
+
+	start_waiting(&w, t);
+	(void)attest_refused(
+		t, w.o.c, "not_permitted", "\"op\":\"approve_step\",%s,\"step\":\"s1\"", w.members);
+	attest_true(t, pending_approvals(&w.o) == 0, "a step was announced");
+	end_waiting(&w);
+}
+
+static void AG_043_no_step_result(struct attest *t)
+{
+	struct waiting w;
+
+	start_waiting(&w, t);
+	(void)attest_refused(
+		t, w.o.c, "not_permitted", "\"op\":\"step_result\",%s,\"step\":\"s1\"", w.members);
+	end_waiting(&w);
+}
+
+static void AG_045_no_companions(struct attest *t)
+{
+	struct own o;
+	char *touched = attest_path(t, "%s/touched", attest_home(t));
+	const char *program = drill_program(t, "companion", "touch '%s'; exec sleep 600", touched);
+
+	own_start(&o, t, NULL);
+	(void)attest_refused(t, o.c, "not_permitted",
+		"\"op\":\"companions\",\"set\":[{\"name\":\"c\",\"argv\":[\"%s\"]}]", program);
+	(void)attest_refused(t, o.c, "not_permitted", "\"op\":\"companions\",\"list\":true");
+	attest_daemon_stop(t, o.r.d); /* all that it would have started is over */
+	attest_absent(t, touched);
+}
+
 static void AG_044_no_serving_of_approvals(struct attest *t)
 {
 	struct own o;
@@ -461,6 +568,10 @@ const struct attest_case attest_agent_bot_sockets[] = {
 	{"AG-038", NEEDS_SANDBOX, AG_038_it_answers_as_the_bot           },
 	{"AG-039", NEEDS_SANDBOX, AG_039_no_configure                    },
 	{"AG-040", NEEDS_SANDBOX, AG_040_no_answer                       },
+	{"AG-041", NEEDS_SANDBOX, AG_041_no_tool_result                  },
+	{"AG-042", NEEDS_SANDBOX, AG_042_no_approve_step                 },
+	{"AG-043", NEEDS_SANDBOX, AG_043_no_step_result                  },
+	{"AG-045", NEEDS_SANDBOX, AG_045_no_companions                   },
 	{"AG-044", NEEDS_SANDBOX, AG_044_no_serving_of_approvals         },
 	{"AG-046", NEEDS_SANDBOX, AG_046_no_resume                       },
 	{"AG-047", NEEDS_SANDBOX, AG_047_no_shutdown                     },
