@@ -27,6 +27,14 @@ static const char held_script[] = "{\"rehearsal\":1,\"repeat\":true}\n"
 				  "\"touch up; while [ ! -e go ]; do sleep 0.02; done; "
 				  "echo \\\"$AGENT_BOT $AGENT_TURN 1\\\" >> ledger\"}}]}\n"
 				  "{\"say\":\"done\"}\n";
+/* The same, with a result that no part of the store's log can hold that was used before: once that
+ * is written back it is used again from its start, and needs no room on the disk for it. */
+static const char held_long_script[] = "{\"rehearsal\":1,\"repeat\":true}\n"
+				       "{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":"
+				       "\"touch up; while [ ! -e go ]; do sleep 0.02; done; "
+				       "echo \\\"$AGENT_BOT $AGENT_TURN 1\\\" >> ledger; "
+				       "head -c 700000 /dev/urandom | base64\"}}]}\n"
+				       "{\"say\":\"done\"}\n";
 static const char quick_script[] = "{\"rehearsal\":1,\"repeat\":true}\n"
 				   "{\"calls\":[{\"tool\":\"shell\",\"arguments\":{\"command\":"
 				   "\"echo \\\"$AGENT_BOT $AGENT_TURN 1\\\" >> ledger\"}}]}\n"
@@ -130,8 +138,8 @@ static void full_disk(struct rig *r)
 	struct client *c;
 	int64_t turn, before;
 
-	fault_small_disk(r, "3m");
-	c = fault_start(r, held_script);
+	fault_small_disk(r, "6m");
+	c = fault_start(r, held_long_script);
 	fault_bot(c, "busy", busy, "");
 	fault_bot(c, "other", other, "");
 	rig_write(others_go, "");
