@@ -1,10 +1,12 @@
 /*
  * Placeholders: a protected name that does not exist is covered by an empty folder of that name,
- * which a mount then makes read-only (trap 4). The folder is seen on the host while a command runs.
+ * or a file where git expects one, which a mount then makes read-only (trap 4). It is seen on the
+ * host while a command runs.
  *
  * Nothing is remembered on disk about them, and yet no daemon removes what is not a placeholder:
  *  - it is an empty folder whose time of change is a fixed moment long ago, which putting something
- * in, or taking it out, alters; and rmdir(2) removes nothing that is not empty;
+ * in, or taking it out, alters; and rmdir(2) removes nothing that is not empty. A file has no more
+ * in it than we put there, and was not written to since that moment;
  *  - it is sticky until it is given that moment, so that one whose maker died in between is known,
  * as long as it is empty;
  *  - every process that uses one holds flock(2) in shared mode on it, and only who gets the lock
@@ -31,6 +33,8 @@ enum {
 	COVER_TRIES_MAX = COVER_YIELDS + 100,
 };
 
+static const char here_text[] = ".\n"; /* git: the common folder is this one */
+
 struct placeholder {
 	struct list list;
 	struct closer **closer; /* whose it was counted for */
@@ -38,6 +42,7 @@ struct placeholder {
 	char *path;
 	const char *name; /* its last part */
 	int parent, fd;
+	enum cover_kind kind;
 	struct stat st;
 };
 
@@ -53,16 +58,21 @@ static void placeholder_free(struct placeholder *h)
 }
 MEM_CLEANUP(placeholder, struct placeholder *, placeholder_free)
 
+static bool may_be_ours(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) ||
+	       (S_ISREG(st->st_mode) && st->st_size < (off_t)sizeof(here_text));
+}
+
 static bool is_as_made(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) && st->st_mtim.tv_sec == COVER_MOMENT_S &&
-	       st->st_mtim.tv_nsec == 0;
+	return may_be_ours(st) && st->st_mtim.tv_sec == COVER_MOMENT_S && st->st_mtim.tv_nsec == 0;
 }
 
 /* Made, and not yet given its moment. Only a dead maker leaves it so for more than that. */
 static bool is_half_made(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) && !is_as_made(st);
+	return may_be_ours(st) && (st->st_mode & S_ISVTX) && !is_as_made(st);
 }
 
 /* Whether the name still stands for the folder that was opened. */
@@ -74,7 +84,7 @@ static bool has_name(const struct placeholder *h)
 	       st.st_dev == h->st.st_dev && st.st_ino == h->st.st_ino;
 }
 
-static struct placeholder *placeholder_at(const char *path, struct error *err)
+static struct placeholder *placeholder_at(const char *path, enum cover_kind kind, struct error *err)
 {
 	_cleanup_(placeholder) struct placeholder *h = xcalloc(1, sizeof(*h));
 	_cleanup_(mem) char *folder = NULL;
@@ -82,6 +92,7 @@ static struct placeholder *placeholder_at(const char *path, struct error *err)
 	list_init(&h->list);
 	h->parent = h->fd = -1;
 	h->path = xstrdup(path);
+	h->kind = kind;
 	h->name = strrchr(h->path, '/') + 1;
 	must(h->name[0] != '\0');
 	folder = xstrndup(path, h->name - h->path > 1 ? (size_t)(h->name - h->path - 1) : 1);
@@ -90,7 +101,41 @@ static struct placeholder *placeholder_at(const char *path, struct error *err)
 	return mem_take(&h);
 }
 
-/* Makes the folder, or finds that the name is taken. 1 made, 0 taken, -1 cannot be made. */
+static int open_name(const struct placeholder *h)
+{
+	int type = h->kind == COVER_FOLDER ? O_DIRECTORY : O_NONBLOCK;
+
+	return openat(h->parent, h->name, O_RDONLY | type | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_of_kind(const struct placeholder *h, const struct stat *st)
+{
+	return h->kind == COVER_FOLDER ? S_ISDIR(st->st_mode) : S_ISREG(st->st_mode);
+}
+
+/* 1 made, with a descriptor; 0 the name is taken; -1 it cannot be made. */
+static int make_name(const struct placeholder *h, int *ret_fd)
+{
+	const char *text = strcmp(h->name, "commondir") == 0 ? here_text : "";
+	int rc = 0;
+
+	if (h->kind == COVER_FOLDER) {
+		if (mkdirat(h->parent, h->name, 0755 | S_ISVTX) == 0)
+			*ret_fd = open_name(h); /* -1: swept away or replaced meanwhile */
+		else
+			rc = -1;
+	} else {
+		*ret_fd = openat(h->parent, h->name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644 | S_ISVTX);
+		if (*ret_fd < 0 || write(*ret_fd, text, strlen(text)) != (ssize_t)strlen(text))
+			rc = -1;
+	}
+	if (rc < 0 && errno == EEXIST)
+		return 0;
+	return rc < 0 ? -1 : 1;
+}
+
+/* Makes it, or finds that the name is taken. 1 made, 0 taken, -1 cannot be made. */
 static int make(struct placeholder *h)
 {
 	const struct timespec times[2] = {
@@ -100,12 +145,10 @@ static int make(struct placeholder *h)
 
 	_cleanup_(fd) int fd = -1;
 	struct stat st;
+	int rc = make_name(h, &fd);
 
-	if (mkdirat(h->parent, h->name, 0755 | S_ISVTX) < 0)
-		return errno == EEXIST ? 0 : -1;
-	fd = openat(h->parent, h->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return 0; /* swept away or replaced meanwhile: take() sees what is there now */
+	if (rc <= 0 || fd < 0)
+		return rc < 0 ? -1 : 0; /* take() sees what is there now */
 	if (fstat(fd, &st) < 0 || futimens(fd, times) < 0 || fchmod(fd, st.st_mode & 0777) < 0)
 		return -1;
 	return 1;
@@ -119,9 +162,9 @@ static int take(struct placeholder *h)
 
 	if (fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	if (!is_as_made(&st))
+	if (!is_as_made(&st) || !is_of_kind(h, &st))
 		return 0;
-	h->fd = openat(h->parent, h->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	h->fd = open_name(h);
 	if (h->fd < 0)
 		return errno == ENOENT ? -1 : 0;
 	if (flock(h->fd, LOCK_SH | LOCK_NB) == 0 && fstat(h->fd, &h->st) == 0 && has_name(h))
@@ -155,8 +198,8 @@ static bool is_being_made(const struct placeholder *h)
 {
 	struct stat st;
 
-	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || is_half_made(&st) ||
-	       is_as_made(&st);
+	return fstatat(h->parent, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       (is_of_kind(h, &st) && (is_half_made(&st) || is_as_made(&st)));
 }
 
 static void let_others_on(int tries)
@@ -188,8 +231,8 @@ static int cover(struct placeholder *h, bool *ret_exists, struct error *err)
 	return error_set(err, &ERROR_SYS, "cover '%s' for the sandbox: it comes and goes", h->path);
 }
 
-int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **ret, bool *ret_exists,
-	struct error *err)
+int placeholder_ref(struct sandbox *s, const char *path, enum cover_kind kind,
+	struct placeholder **ret, bool *ret_exists, struct error *err)
 {
 	_cleanup_(placeholder) struct placeholder *h = NULL;
 	struct placeholder *known = find(s, path);
@@ -201,7 +244,7 @@ int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **re
 		known->refs++;
 		return 0;
 	}
-	h = placeholder_at(path, err);
+	h = placeholder_at(path, kind, err);
 	if (!h)
 		return -1;
 	rc = cover(h, ret_exists, err);
@@ -214,6 +257,11 @@ int placeholder_ref(struct sandbox *s, const char *path, struct placeholder **re
 	return 0;
 }
 
+static int unlink_name(const struct placeholder *h)
+{
+	return unlinkat(h->parent, h->name, h->kind == COVER_FOLDER ? AT_REMOVEDIR : 0);
+}
+
 /* Who holds the lock alone is the last one; what was put in meanwhile is not ours, and a full one
  * stays. True: it is removed. */
 static bool remove_unused(struct placeholder *h)
@@ -221,7 +269,7 @@ static bool remove_unused(struct placeholder *h)
 	struct stat st;
 
 	return flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0 && is_as_made(&st) &&
-	       has_name(h) && unlinkat(h->parent, h->name, AT_REMOVEDIR) == 0;
+	       has_name(h) && unlink_name(h) == 0;
 }
 
 void placeholder_unref(struct placeholder *h)
@@ -254,9 +302,9 @@ void placeholder_sweep(const char *path)
 
 	if (lstat(path, &st) < 0 || (!is_as_made(&st) && !is_half_made(&st)))
 		return;
-	h = placeholder_at(path, NULL);
+	h = placeholder_at(path, S_ISDIR(st.st_mode) ? COVER_FOLDER : COVER_FILE, NULL);
 	if (h && is_half_made(&st))
-		(void)unlinkat(h->parent, h->name, AT_REMOVEDIR); /* a full one stays: not ours */
+		(void)unlink_name(h); /* a full folder stays: not ours */
 	else if (h && take(h) > 0)
 		(void)remove_unused(h); /* somebody uses it, or it is full */
 }

@@ -4,6 +4,7 @@
  * writable folder is protected like one.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "internal.h"
 
@@ -35,23 +36,66 @@ static char *resolved(const char *base, struct str text)
 	return guard_resolve(base, text, &p, NULL) == 0 ? p.real : NULL;
 }
 
-void git_pointed(const char *root, struct path_list *to)
+/* Where the line in the file `name` of `folder` leads; NULL when there is none. */
+static char *pointed(const char *folder, const char *name, struct str before)
 {
 	_cleanup_(buf) struct buf b = BUF_INIT(POINTER_MAX_BYTES);
-	_cleanup_(mem) char *file = xasprintf("%s/.git", root);
-	_cleanup_(mem) char *common_file = NULL;
-	struct str text = read_line(file, &b), common;
-	char *dir, *common_dir;
+	_cleanup_(mem) char *file = xasprintf("%s/%s", folder, name);
+	struct str text = read_line(file, &b);
 
-	if (!str_starts(text, STR("gitdir: ")))
-		return;
-	dir = resolved(root, (struct str){text.p + 8, text.len - 8});
+	if (text.len <= before.len || !str_starts(text, before))
+		return NULL;
+	return resolved(folder, (struct str){text.p + before.len, text.len - before.len});
+}
+
+void git_pointed(const char *root, struct path_list *to)
+{
+	char *dir = pointed(root, ".git", STR("gitdir: ")), *common;
+
 	if (!dir)
 		return;
-	common_file = xasprintf("%s/commondir", dir);
 	path_list_put(to, dir);
-	common = read_line(common_file, &b);
-	common_dir = common.len > 0 ? resolved(dir, common) : NULL;
-	if (common_dir)
-		path_list_put(to, common_dir);
+	common = pointed(dir, "commondir", STR(""));
+	if (common)
+		path_list_put(to, common);
+}
+
+static bool is_folder_in(const char *dir, const char *name)
+{
+	_cleanup_(mem) char *path = xasprintf("%s/%s", dir, name);
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool git_is_repository(const char *dir)
+{
+	_cleanup_(mem) char *head = xasprintf("%s/HEAD", dir);
+	struct stat st;
+
+	return lstat(head, &st) == 0 && is_folder_in(dir, "objects") && is_folder_in(dir, "refs");
+}
+
+/* Whether `dir` is COMMON/worktrees/NAME. */
+static bool is_worktree_of(const char *common, const char *dir)
+{
+	_cleanup_(mem) char *folder = xasprintf("%s/worktrees/", common);
+	const char *name = dir + strlen(folder);
+
+	return str_starts(str_from(dir), str_from(folder)) && *name && !strchr(name, '/');
+}
+
+bool git_linked(const char *root, char **ret_dir, char **ret_common)
+{
+	_cleanup_(mem) char *dir = pointed(root, ".git", STR("gitdir: "));
+	_cleanup_(mem) char *common = dir ? pointed(dir, "commondir", STR("")) : NULL;
+	_cleanup_(mem) char *back = dir ? pointed(dir, "gitdir", STR("")) : NULL;
+	_cleanup_(mem) char *file = xasprintf("%s/.git", root);
+
+	if (!common || !back || strcmp(back, file) != 0 || !is_worktree_of(common, dir) ||
+		!git_is_repository(common))
+		return false;
+	*ret_dir = mem_take(&dir);
+	*ret_common = mem_take(&common);
+	return true;
 }

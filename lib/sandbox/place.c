@@ -7,31 +7,49 @@
 
 #include "internal.h"
 
-/* The first part of `path` below `root`, which it lies beneath; empty for the root itself. */
-static struct str first_part(const char *root, const char *path)
+static bool is_named(struct str part)
 {
-	const char *from = path + strlen(root), *end;
-
-	while (*from == '/')
-		from++;
-	end = strchr(from, '/');
-	return (struct str){from, end ? (size_t)(end - from) : strlen(from)};
+	for (size_t n = 0; protected_names[n]; n++) {
+		if (str_is(part, protected_names[n]))
+			return true;
+	}
+	return false;
 }
 
-/* Whether the path is one of the names that git, agents and AWS run things from, or lies below it.
- */
-static bool is_protected_name(const char *root, const char *path)
+/* Whether `named`, which ends in a protected name, is protected: at the top of a writable folder as
+ * draft_names says, deeper where it is there and no temporary folder. */
+static bool is_protected(const struct roots *r, const char *named)
 {
-	struct str part = first_part(root, path);
+	const char *slash = strrchr(named, '/');
+	_cleanup_(mem) char *folder = xstrndup(named, (size_t)(slash - named));
+	struct stat st;
 
-	for (size_t n = 0; protected_names[n]; n++) {
-		_cleanup_(mem) char *named = NULL;
-		struct stat st;
+	if (lstat(named, &st) < 0)
+		return path_list_has(&r->all, folder) && protected_when_missing(slash + 1);
+	return path_list_has(&r->all, folder) || path_list_covers(&r->named, folder);
+}
 
-		if (!str_is(part, protected_names[n]))
+/* Whether a part of the path is one of the names that git, agents and AWS run things from; a git
+ * folder that leave to commit opens is put into r->open instead. */
+static bool is_protected_name(
+	const struct sandbox *s, const struct sandbox_policy *p, struct roots *r, const char *path)
+{
+	const char *slash = path, *end;
+
+	for (; slash; slash = end) {
+		struct str part;
+		_cleanup_(mem) char *named = NULL, *folder = NULL;
+
+		end = strchr(slash + 1, '/');
+		part = (struct str){slash + 1, end ? (size_t)(end - slash - 1) : strlen(slash + 1)};
+		named = xstrndup(path, (size_t)(part.p - path) + part.len);
+		if (!is_named(part) || !path_list_covers(&r->top, named) || !is_protected(r, named))
 			continue;
-		named = xasprintf("%s/%s", root, protected_names[n]);
-		return protected_when_missing(protected_names[n]) || lstat(named, &st) == 0;
+		folder = xstrndup(path, (size_t)(slash - path));
+		if (p->git_commit && path_list_covers(&r->named, folder))
+			roots_open_git(s, r, folder);
+		if (!path_list_has(&r->open, named))
+			return true;
 	}
 	return false;
 }
@@ -65,17 +83,14 @@ static bool is_never(const struct host *h, const struct guard_path *p)
 	       (strcmp(h->socket, p->real) == 0 || (p->exists && is_file(h->socket, p)));
 }
 
-static enum sandbox_place place_in(const struct sandbox *s, const struct roots *r, const char *real)
+static enum sandbox_place place_in(
+	const struct sandbox *s, const struct sandbox_policy *p, struct roots *r, const char *real)
 {
 	if (!path_list_covers(&r->top, real) || path_list_covers(&s->host.walls, real))
 		return SANDBOX_OUTSIDE;
-	if (path_list_covers(&s->host.kept, real) || path_list_covers(&r->git, real))
+	if (path_list_covers(&s->host.kept, real) || path_list_covers(&r->git, real) ||
+		is_protected_name(s, p, r, real) || commit_keeps(&r->open, real))
 		return SANDBOX_PROTECTED;
-	for (size_t i = 0; i < r->all.count; i++) {
-		if (guard_beneath(r->all.items[i], real) &&
-			is_protected_name(r->all.items[i], real))
-			return SANDBOX_PROTECTED;
-	}
 	return SANDBOX_INSIDE;
 }
 
@@ -90,6 +105,6 @@ int sandbox_place(const struct sandbox *s, const struct sandbox_policy *p,
 	}
 	if (roots_collect(s, p, &r, err) < 0 || roots_check_links(&r, err) < 0)
 		return -1;
-	*ret = is_never(&s->host, path) ? SANDBOX_NEVER : place_in(s, &r, path->real);
+	*ret = is_never(&s->host, path) ? SANDBOX_NEVER : place_in(s, p, &r, path->real);
 	return 0;
 }

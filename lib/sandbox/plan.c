@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "internal.h"
 #include "os/os.h"
@@ -23,8 +24,11 @@ enum {
 struct draft {
 	struct sandbox *s;
 	struct roots roots;
-	struct path_list pins, kept, missing, null, empty;
+	struct path_list pins, kept, null, empty;
+	struct path_list missing, missing_files; /* by what is to stand for them */
 };
+
+MEM_CLEANUP(survey, struct sandbox_survey *, sandbox_survey_free)
 
 static void draft_release(struct draft *d)
 {
@@ -32,6 +36,7 @@ static void draft_release(struct draft *d)
 	path_list_release(&d->pins);
 	path_list_release(&d->kept);
 	path_list_release(&d->missing);
+	path_list_release(&d->missing_files);
 	path_list_release(&d->null);
 	path_list_release(&d->empty);
 }
@@ -63,6 +68,10 @@ static void draft_names(struct draft *d)
 			char *path = xasprintf("%s/%s", d->roots.all.items[i], protected_names[n]);
 			bool covered = protected_when_missing(protected_names[n]);
 
+			if (path_list_has(&d->roots.open, path)) {
+				free(path); /* draft_commit says what is kept in it */
+				continue;
+			}
 			/* one look each: between two a placeholder of another daemon may be done */
 			if (covered ? !placeholder_begun(path) : !placeholder_may(path))
 				path_list_put(&d->kept, path);
@@ -169,7 +178,8 @@ static void draft_pins(struct draft *d, const char *path)
 
 static void draft_all_pins(struct draft *d)
 {
-	const struct path_list *lists[] = {&d->kept, &d->missing, &d->null, &d->empty};
+	const struct path_list *lists[] = {
+		&d->kept, &d->missing, &d->missing_files, &d->null, &d->empty};
 
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		for (size_t i = 0; i < lists[l]->count; i++)
@@ -178,18 +188,99 @@ static void draft_all_pins(struct draft *d)
 	path_list_sort(&d->pins);
 }
 
+/* With leave to commit: what stays closed in the git folders that are open. */
+static int draft_commit(struct draft *d, struct error *err)
+{
+	struct commit_parts parts = {.kept = d->kept, d->missing, d->missing_files};
+	int rc = 0;
+
+	for (size_t i = 0; i < d->roots.open.count && rc == 0; i++)
+		rc = commit_put(&d->roots.open, d->roots.open.items[i], &parts, err);
+	d->kept = parts.kept;
+	d->missing = parts.folders;
+	d->missing_files = parts.files;
+	return rc;
+}
+
+/* A repository below: its .git, and where that leads if it is a file. */
+static void draft_below_git(
+	struct draft *d, const struct sandbox_policy *p, const char *path, const char *folder)
+{
+	_cleanup_(path_list) struct path_list pointed = {0};
+
+	if (p->git_commit)
+		roots_open_git(d->s, &d->roots, folder);
+	git_pointed(folder, &pointed); /* says nothing where .git is a folder */
+	for (size_t i = 0; i < pointed.count; i++) {
+		const char *git = pointed.items[i];
+
+		if (path_list_covers(&d->roots.top, git) && !roots_is_around(&d->roots, git) &&
+			!path_list_has(&d->roots.open, git))
+			path_list_put(&d->roots.git, xstrdup(git));
+	}
+	if (!path_list_has(&d->roots.open, path))
+		path_list_put(&d->kept, xstrdup(path));
+}
+
+/* One that has gone since the survey needs nothing. */
+static int draft_below(
+	struct draft *d, const struct sandbox_policy *p, const char *path, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(mem) char *folder = xstrndup(path, (size_t)(slash - path));
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode))
+		return error_set(err, &SANDBOX_PROTECTED_LINK,
+			"'%s' is a symbolic link; the sandbox can protect only a real folder of "
+			"that name",
+			path);
+	if (strcmp(slash, "/.git") == 0)
+		draft_below_git(d, p, path, folder);
+	else
+		path_list_put(&d->kept, xstrdup(path));
+	return 0;
+}
+
+static int draft_survey(struct draft *d, const struct sandbox_policy *p, struct error *err)
+{
+	_cleanup_(survey) struct sandbox_survey *own = NULL;
+	const struct path_list *names;
+
+	if (p->mode != SANDBOX_WORKSPACE_WRITE)
+		return 0;
+	if (!p->survey) {
+		own = sandbox_survey_new(d->s, p);
+		sandbox_survey_run(own);
+	}
+	if (survey_names(own ? own : p->survey, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names->count; i++) {
+		if (draft_below(d, p, names->items[i], err) < 0)
+			return -1;
+	}
+	path_list_sort(&d->roots.open);
+	path_list_sort(&d->roots.git);
+	return 0;
+}
+
 static int draft_make(struct draft *d, const struct sandbox_policy *p, struct error *err)
 {
 	if (roots_collect(d->s, p, &d->roots, err) < 0 || roots_check_links(&d->roots, err) < 0)
 		return -1;
 	draft_names(d);
+	if (draft_survey(d, p, err) < 0)
+		return -1;
 	/* a sandbox has a /dev of its own: what lies there and is needed is shown again */
 	if (p->workspace && guard_beneath("/dev/shm", p->workspace) && d->roots.all.count == 0)
 		path_list_put(&d->kept, xstrdup(p->workspace));
-	if (draft_host(d, err) < 0)
+	if (draft_host(d, err) < 0 || draft_commit(d, err) < 0)
 		return -1;
 	path_list_sort(&d->kept);
 	path_list_sort(&d->missing);
+	path_list_sort(&d->missing_files);
 	path_list_sort(&d->null);
 	path_list_sort(&d->empty);
 	draft_all_pins(d);
@@ -197,16 +288,17 @@ static int draft_make(struct draft *d, const struct sandbox_policy *p, struct er
 }
 
 /* What is missing gets its cover, or is kept like the rest when something stands there by now. */
-static int plan_cover(struct plan *p, struct draft *d, struct error *err)
+static int plan_cover(struct plan *p, struct draft *d, const struct path_list *missing,
+	enum cover_kind kind, struct error *err)
 {
-	for (size_t i = 0; i < d->missing.count; i++) {
-		const char *path = d->missing.items[i];
+	for (size_t i = 0; i < missing->count; i++) {
+		const char *path = missing->items[i];
 		struct placeholder *h = NULL;
 		bool exists = false;
 
 		if (path_list_covers(&d->kept, path))
 			continue;
-		if (placeholder_ref(d->s, path, &h, &exists, err) < 0)
+		if (placeholder_ref(d->s, path, kind, &h, &exists, err) < 0)
 			return -1;
 		if (h) {
 			p->placeholders = xrealloc(p->placeholders, p->placeholder_count + 1,
@@ -270,7 +362,9 @@ int plan_make(
 	__attribute__((cleanup(plan_release))) struct plan plan = {0};
 	_cleanup_(path_list) struct path_list writable = {0};
 
-	if (draft_make(&d, p, err) < 0 || plan_cover(&plan, &d, err) < 0)
+	if (draft_make(&d, p, err) < 0 ||
+		plan_cover(&plan, &d, &d.missing, COVER_FOLDER, err) < 0 ||
+		plan_cover(&plan, &d, &d.missing_files, COVER_FILE, err) < 0)
 		return -1;
 	for (size_t i = 0; i < d.roots.top.count; i++)
 		path_list_put(&writable, xstrdup(d.roots.top.items[i]));

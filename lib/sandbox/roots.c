@@ -21,6 +21,7 @@ const struct error_kind SANDBOX_ROOT_IN_WALL = {"writable_root_in_wall", ERROR_C
 const struct error_kind SANDBOX_ROOT_IN_STORE = {"writable_root_in_store", ERROR_CLASS_DENIED};
 const struct error_kind SANDBOX_ROOT_REFUSED = {"writable_root_refused", ERROR_CLASS_DENIED};
 const struct error_kind SANDBOX_PROTECTED_LINK = {"protected_path_is_symlink", ERROR_CLASS_DENIED};
+const struct error_kind SANDBOX_TOO_MANY = {"too_many_protected", ERROR_CLASS_LIMIT};
 
 /* agent spec 7.2. The last is covered only where it is there. */
 const char *const protected_names[] = {".git", ".agents", ".codex", ".aws", NULL};
@@ -128,19 +129,74 @@ int roots_check(const struct sandbox *s, const struct sandbox_policy *p, struct 
 }
 
 /* A repository that has a writable folder inside it is none to protect as a whole. */
-static void add_git(struct roots *r)
+bool roots_is_around(const struct roots *r, const char *folder)
+{
+	for (size_t i = 0; i < r->all.count; i++) {
+		if (guard_beneath(folder, r->all.items[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A linked worktree commits into a repository elsewhere: that becomes a writable folder too. */
+static void open_linked(const struct sandbox *s, struct roots *r, const char *root)
+{
+	char *dir, *common;
+
+	if (!git_linked(root, &dir, &common))
+		return;
+	if (roots_is_around(r, common) || root_allowed(s, common, NULL) < 0) {
+		free(dir);
+		free(common);
+		return;
+	}
+	if (!path_list_covers(&r->top, common))
+		path_list_put(&r->top, xstrdup(common));
+	path_list_put(&r->open, dir);
+	path_list_put(&r->open, common);
+}
+
+/* The git folder of a folder that holds a .git, if leave to commit opens it. */
+void roots_open_git(const struct sandbox *s, struct roots *r, const char *root)
+{
+	_cleanup_(mem) char *path = xasprintf("%s/.git", root);
+	_cleanup_(path_list) struct path_list found = {0};
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || roots_is_around(r, path))
+		return;
+	if (S_ISDIR(st.st_mode)) {
+		if (git_is_repository(path))
+			path_list_put(&r->open, mem_take(&path));
+		return;
+	}
+	open_linked(s, r, root);
+	git_pointed(root, &found); /* git init --separate-git-dir */
+	for (size_t i = 0; i < found.count; i++) {
+		const char *git = found.items[i];
+
+		if (path_list_covers(&r->top, git) && !roots_is_around(r, git) &&
+			git_is_repository(git) && !path_list_covers(&r->open, git))
+			path_list_put(&r->open, xstrdup(git));
+	}
+}
+
+static void add_git(const struct sandbox *s, const struct sandbox_policy *p, struct roots *r)
 {
 	_cleanup_(path_list) struct path_list found = {0};
 
+	for (size_t i = 0; p->git_commit && i < r->named.count; i++)
+		roots_open_git(s, r, r->named.items[i]);
+	path_list_sort(&r->open);
+	path_list_sort(&r->top);
 	for (size_t i = 0; i < r->all.count; i++)
 		git_pointed(r->all.items[i], &found);
 	for (size_t i = 0; i < found.count; i++) {
-		bool around = false;
+		const char *git = found.items[i];
 
-		for (size_t k = 0; k < r->all.count; k++)
-			around = around || guard_beneath(found.items[i], r->all.items[k]);
-		if (!around && path_list_covers(&r->top, found.items[i]))
-			path_list_put(&r->git, xstrdup(found.items[i]));
+		if (path_list_covers(&r->top, git) && !roots_is_around(r, git) &&
+			!path_list_has(&r->open, git))
+			path_list_put(&r->git, xstrdup(git));
 	}
 	path_list_sort(&r->git);
 }
@@ -151,17 +207,20 @@ int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struc
 	__attribute__((cleanup(roots_cleanup))) struct roots r = {0};
 
 	if (p->mode == SANDBOX_WORKSPACE_WRITE) {
-		if (add_all_configured(s, p, &r.all, err) < 0)
+		if (add_all_configured(s, p, &r.named, err) < 0)
 			return -1;
+		for (size_t i = 0; i < r.named.count; i++)
+			path_list_put(&r.all, xstrdup(r.named.items[i]));
 		add_temporary(s, "/tmp", &r.all);
 		add_temporary(s, s->host.tmpdir, &r.all);
 	}
+	path_list_sort(&r.named);
 	path_list_sort(&r.all);
 	for (size_t i = 0; i < r.all.count; i++) {
 		if (!path_list_covers(&r.top, r.all.items[i])) /* parents come first */
 			path_list_put(&r.top, xstrdup(r.all.items[i]));
 	}
-	add_git(&r);
+	add_git(s, p, &r);
 	*ret = r;
 	r = (struct roots){0};
 	return 0;
@@ -170,6 +229,8 @@ int roots_collect(const struct sandbox *s, const struct sandbox_policy *p, struc
 void roots_release(struct roots *r)
 {
 	path_list_release(&r->all);
+	path_list_release(&r->named);
+	path_list_release(&r->open);
 	path_list_release(&r->top);
 	path_list_release(&r->git);
 }

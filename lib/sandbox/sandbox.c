@@ -75,6 +75,7 @@ struct sandbox *sandbox_new(const struct sandbox_host *host)
 	struct sandbox *s = xcalloc(1, sizeof(*s));
 
 	list_init(&s->placeholders);
+	list_init(&s->folders);
 	for (size_t i = 0; i < FILTERS; i++)
 		s->filters[i] = -1;
 	host_init(&s->host, host);
@@ -87,6 +88,7 @@ void sandbox_free(struct sandbox *s)
 	if (!s)
 		return;
 	must(list_empty(&s->placeholders)); /* every command is freed before */
+	folder_caches_free(&s->folders);
 	closer_free(s->closer);
 	for (size_t i = 0; i < FILTERS; i++)
 		os_close(s->filters[i]);
@@ -125,6 +127,20 @@ static void sweep_path(const char *path)
 	}
 }
 
+/* With leave to commit repositories deeper down have had placeholders too. */
+static void sweep_below(struct sandbox *s, const struct sandbox_policy *p)
+{
+	struct sandbox_survey *v = sandbox_survey_new(s, p);
+	const struct path_list *names;
+
+	sandbox_survey_run(v);
+	if (survey_names(v, &names, NULL) == 0) {
+		for (size_t i = 0; i < names->count; i++)
+			commit_sweep(names->items[i]);
+	}
+	sandbox_survey_free(v);
+}
+
 void sandbox_sweep(struct sandbox *s, const struct sandbox_policy *p)
 {
 	__attribute__((cleanup(roots_cleanup))) struct roots r = {0};
@@ -139,6 +155,10 @@ void sandbox_sweep(struct sandbox *s, const struct sandbox_policy *p)
 			placeholder_sweep(path);
 		}
 	}
+	for (size_t i = 0; i < r.open.count; i++)
+		commit_sweep(r.open.items[i]);
+	if (p->git_commit)
+		sweep_below(s, p);
 	for (size_t i = 0; i < r.git.count; i++)
 		sweep_path(r.git.items[i]);
 	for (size_t i = 0; i < s->host.kept.count; i++)

@@ -7,10 +7,6 @@
  * every mode (AG-067), but for what a sandbox has of its own: /dev, /dev/shm and the processes in
  * /proc.
  *
- * Not yet:
- *  - git_commit: .git stays read-only as a whole;
- *  - protected names of repositories deeper in a writable folder than its top (what a .git file at
- * the top points to is protected);
  * A mount covers a name only while the name stays: what removes or replaces a covered file on the
  * host (the daemon's socket at a restart, an editor's save of a protected file) uncovers it in the
  * commands that run at that moment. So a command must not outlive its daemon, and the daemon does
@@ -33,6 +29,7 @@ extern const struct error_kind SANDBOX_ROOT_IN_STORE; /* writable_root_in_store 
 extern const struct error_kind
 	SANDBOX_ROOT_REFUSED; /* writable_root_refused: '/', /proc, a protected path */
 extern const struct error_kind SANDBOX_PROTECTED_LINK; /* protected_path_is_symlink */
+extern const struct error_kind SANDBOX_TOO_MANY;       /* too_many_protected */
 
 /* What holds for every sandbox of this daemon. All paths absolute and canonical. */
 struct sandbox_host {
@@ -52,11 +49,14 @@ struct sandbox_policy {
 	const char *const *writable_roots; /* canonical, NULL-terminated, may be NULL */
 	bool network;
 	bool any_unix_socket;   /* unix_sockets names at least one */
-	bool git_commit;        /* not supported yet: .git stays read-only as a whole */
+	bool git_commit;        /* git folders are writable but for what git runs or is led by */
 	const char *own_socket; /* SOCKET.d/ID: the one that shows in there; NULL: none does */
+	/* One that has run, of this policy; NULL: sandbox_command_new makes one, which blocks. */
+	const struct sandbox_survey *survey;
 };
 
 struct sandbox;
+struct sandbox_survey;
 /* Finds bubblewrap at its fixed paths (never PATH: AG-073) or the one the build fixed (AG-074),
  * runs a probe once and makes the filters. Never fails: what is wrong is remembered, and said by
  * sandbox_available. Blocks for the probe's few milliseconds. host is copied. */
@@ -99,6 +99,27 @@ struct sandbox_command {
 int sandbox_command_new(struct sandbox *s, const struct sandbox_policy *p, const char *cwd,
 	char *const *inner, struct sandbox_command **ret, struct error *err);
 void sandbox_command_free(struct sandbox_command *c);
+/*
+ * Repositories and other protected names deeper in the writable folders: a bounded look (survey.c
+ * names the bounds) finds them, a command covers them like those at the top, and comparing
+ * afterwards says which files that git would run or be led by are no longer what they were, of
+ * those at the top as well. /tmp and $TMPDIR are not looked through.
+ *
+ * _run and _compare block for what the file system needs and touch nothing but the survey: for a
+ * worker. A survey serves one command, or several at the same time. What it has seen of folders
+ * goes to the next one of the same root when it is freed.
+ */
+struct sandbox_survey *sandbox_survey_new(struct sandbox *s, const struct sandbox_policy *p);
+void sandbox_survey_free(struct sandbox_survey *v);
+void sandbox_survey_run(struct sandbox_survey *v); /* once */
+/* A bound cut it, or a folder could not be read: what it did not see is not covered. */
+bool sandbox_survey_cut(const struct sandbox_survey *v);
+/* Whether there is anything to compare. */
+bool sandbox_survey_has_marks(const struct sandbox_survey *v);
+void sandbox_survey_compare(struct sandbox_survey *v);
+/* The paths that have changed; NULL past the last one. */
+const char *sandbox_survey_changed(const struct sandbox_survey *v, size_t i);
+
 /* Removes placeholders that a killed daemon left in this workspace's roots (DESIGN 5.1). */
 void sandbox_sweep(struct sandbox *s, const struct sandbox_policy *p);
 

@@ -107,6 +107,7 @@ static inline struct sandbox *world_plan_only(const struct world *w)
 	struct sandbox *s = xcalloc(1, sizeof(*s));
 
 	list_init(&s->placeholders);
+	list_init(&s->folders);
 	for (size_t i = 0; i < FILTERS; i++)
 		s->filters[i] = -1;
 	host_init(&s->host, &w->host);
