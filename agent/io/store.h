@@ -381,6 +381,7 @@ struct store_result {
 	size_t verdict_count;
 	bool denied, cancelled, outcome_unknown;
 	struct str note; /* short, for the event: may be absent */
+	struct str_list incidents; /* of a confined command: for the event */
 	struct str pin;  /* becomes the bot's note from this result on; absent: the note stays */
 };
 /* The result node, artifacts, call `completed`; event `tool_completed`. */

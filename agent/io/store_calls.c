@@ -458,6 +458,14 @@ static void put_artifacts(
 	json_close(j, ']');
 }
 
+static void put_incidents(struct json_out *j, const struct str_list *l)
+{
+	json_open_key(j, "incidents", '[');
+	for (size_t i = 0; i < l->count; i++)
+		json_put_str(j, NULL, l->items[i]);
+	json_close(j, ']');
+}
+
 static int record_completed(struct store_tx *tx, const struct store_place *at,
 	const struct store_result *r, int64_t node, struct error *err)
 {
@@ -478,6 +486,8 @@ static int record_completed(struct store_tx *tx, const struct store_place *at,
 		json_put_bool(&j, "cancelled", true);
 	if (r->outcome_unknown)
 		json_put_bool(&j, "outcome_unknown", true);
+	if (r->incidents.count > 0)
+		put_incidents(&j, &r->incidents);
 	json_close(&j, '}');
 	return store_record(tx, at, "tool_completed", &data, err);
 }

@@ -438,6 +438,21 @@ void live_set_result(struct live_turn *t, struct str output, bool failed)
 	live_set_result_with(t, output, failed, NULL, 0);
 }
 
+static void keep_incidents(struct live_turn *t, const struct str_list *l)
+{
+	struct str_list *kept = &t->result.incidents;
+
+	if (l->count == 0)
+		return;
+	kept->items = arena_alloc(&t->round, l->count * sizeof(*kept->items));
+	for (size_t i = 0; i < l->count; i++) {
+		struct str path = l->items[i];
+
+		kept->items[kept->count++] = (struct str){
+			arena_strndup(&t->round, path.p, path.len), path.len};
+	}
+}
+
 static void tool_finished(void *arg, const struct tool_result *r)
 {
 	struct live_turn *t = arg;
@@ -458,6 +473,7 @@ static void tool_finished(void *arg, const struct tool_result *r)
 		kept[i].bytes = (struct str){
 			arena_strndup(&t->round, bytes.p, bytes.len), bytes.len};
 	}
+	keep_incidents(t, &r->incidents);
 	t->result.artifacts = kept;
 	t->result.artifact_count = r->artifact_count;
 	t->calls[t->at].tool->free(mem_take(&t->run));

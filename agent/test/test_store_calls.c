@@ -191,6 +191,7 @@ static void records_who_denied_a_call(void **state)
                       .item = item_result(&b->a, ITEM_CHAT, STR("c1"), STR("no"), NULL, 0),
                       .verdicts = &verdict,
                       .verdict_count = 1,
+                      .incidents = {(struct str[]){STR("/w/.git/hooks")}, 1},
                       .denied = true},
 	};
 	struct error err = ERROR_INIT;
@@ -203,7 +204,7 @@ static void records_who_denied_a_call(void **state)
 	assert_string_equal(last_seen(b, "tool_completed")->data,
 		"{\"call_id\":\"c1\",\"node\":3,\"artifacts\":[],\"note\":null,\"denied\":true,"
 		"\"verdicts\":[{\"tag\":\"judge\",\"decision\":\"deny\",\"by\":\"bob\","
-		"\"waited_ms\":3}]}");
+		"\"waited_ms\":3}],\"incidents\":[\"/w/.git/hooks\"]}");
 	assert_non_null(strstr(column(b, verdicts_sql, s.turn.id, "c1"), "\"too bold\""));
 }
 

@@ -349,6 +349,91 @@ static void a_sandbox_ends_with_its_command(void **state)
 	rig_release(&r);
 }
 
+static void put_repository(struct rig *r)
+{
+	static const char *const folders[] = {"sub", "sub/.git", "sub/.git/hooks"};
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		must(mkdir(rig_path(r, r->workspace, folders[i]), 0755) == 0);
+	rig_put(r, r->workspace, "sub/.git/config", STR("[core]\n"));
+}
+
+/* A second name of a file, made before the command, is how one gets at it all the same. */
+static void what_git_would_run_and_has_changed_is_an_incident(void **state)
+{
+	const char *config;
+	struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	if (!rig_confine(&r, SANDBOX_WORKSPACE_WRITE)) {
+		rig_release(&r);
+		skip();
+		return; /* never: skip() jumps, which no analyser knows */
+	}
+	put_repository(&r);
+	config = rig_path(&r, r.workspace, "sub/.git/config");
+	must(link(config, rig_path(&r, r.workspace, "other")) == 0);
+	run(&r, "echo x >sub/.git/config || echo x >sub/.git/hooks/x || mv sub z || echo kept");
+	assert_true(str_is(member(&r, "stdout"), "kept\n"));
+	assert_false(rig_says(&r, "incidents"));
+	assert_false(r.failed);
+	run(&r, "echo x >>other");
+	assert_says(&r, arena_printf(&r.arena, "\"success\":true,\"incidents\":[\"%s\"]}", config));
+	assert_true(r.failed);
+	assert_int_equal(r.incidents, 1);
+	(void)rig_confine(&r, SANDBOX_READ_ONLY);
+	run(&r, "echo x >>other");
+	assert_false(rig_says(&r, "incidents"));
+	rig_release(&r);
+}
+
+static void a_survey_that_was_cut_is_said(void **state)
+{
+	char deep[64] = "";
+	struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	if (!rig_confine(&r, SANDBOX_WORKSPACE_WRITE)) {
+		rig_release(&r);
+		skip();
+		return; /* never: skip() jumps, which no analyser knows */
+	}
+	for (size_t i = 0; i < 20; i++) {
+		memcpy(deep + 2 * i, "/d", 3);
+		must(mkdir(rig_path(&r, r.workspace, deep), 0755) == 0);
+	}
+	run(&r, "echo ran");
+	assert_true(str_is(r.output,
+		"{\"stdout\":\"ran\\n\",\"stderr\":\"\",\"exit_code\":0,\"success\":true,"
+		"\"protection_cut\":true}"));
+	rig_release(&r);
+}
+
+/* Before it has started anything: the worker still looks at the folders. */
+static void a_command_can_be_cancelled_before_it_starts(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	if (!rig_confine(&r, SANDBOX_WORKSPACE_WRITE)) {
+		rig_release(&r);
+		skip();
+		return; /* never: skip() jumps, which no analyser knows */
+	}
+	must(rig_start(&r, "shell", "{\"command\":\"touch ran\"}", false));
+	tool_find(STR("shell"))->cancel(r.run);
+	rig_finish(&r, "shell");
+	assert_true(r.cancelled);
+	must(rig_start(&r, "shell", "{\"command\":\"touch ran\"}", false));
+	tool_find(STR("shell"))->free(r.run);
+	loop_run(r.loop);
+	assert_null(rig_get(&r, r.workspace, "ran").p);
+	rig_release(&r);
+}
+
 static void without_a_sandbox_nothing_runs(void **state)
 {
 	struct rig r;
@@ -382,6 +467,9 @@ int main(void)
 		cmocka_unit_test(asking_to_escalate_leaves_the_sandbox),
 		cmocka_unit_test(a_sandbox_confines),
 		cmocka_unit_test(a_sandbox_ends_with_its_command),
+		cmocka_unit_test(what_git_would_run_and_has_changed_is_an_incident),
+		cmocka_unit_test(a_survey_that_was_cut_is_said),
+		cmocka_unit_test(a_command_can_be_cancelled_before_it_starts),
 		cmocka_unit_test(without_a_sandbox_nothing_runs),
 	};
 

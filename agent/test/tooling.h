@@ -29,6 +29,7 @@ struct rig {
 	struct str artifact;         /* the first one's bytes */
 	struct item_picture picture; /* the first one */
 	bool failed, cancelled;
+	size_t incidents;
 	int dones;
 	struct tool_run *run;
 };
@@ -121,6 +122,7 @@ static inline void rig_done(void *arg, const struct tool_result *result)
 	r->output = rig_copy(r, result->output);
 	r->failed = result->failed;
 	r->cancelled = result->cancelled;
+	r->incidents = result->incidents.count;
 	r->picture = (struct item_picture){
 		{NULL, 0},
                 {NULL, 0}

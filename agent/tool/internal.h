@@ -76,6 +76,15 @@ int tool_check_allowed(const struct tool_context *c, const struct guard_path *p,
 int tool_rules_judge(const struct tool_context *c, struct arena *a, struct str script,
 	struct tool_judgement *j, struct error *err);
 
+enum {
+	TOOL_INCIDENTS_MAX = 8,               /* ours: shown; more say no more */
+	TOOL_INCIDENT_MAX_BYTES = 512,        /* ours: of a path */
+	TOOL_INCIDENTS_MAX_BYTES = 64 * 1024, /* as JSON, each byte of a path escaped as \u00XX */
+};
+/* What a survey says after a command: `incidents`, of the result as well, and `protection_cut`
+ * where it did not see everything. Nothing in the usual case. */
+void tool_incidents_put(struct tool_run *r, const struct sandbox_survey *v, struct json_out *j);
+
 /* Whether the bot has a sandbox. */
 bool tool_sandboxed(const struct tool_context *c);
 /* The workspace: there, a folder, and still the one it was. TOOL_WORKSPACE_MISSING. */

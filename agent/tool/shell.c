@@ -19,7 +19,7 @@ enum {
 	JUSTIFICATION_MAX_BYTES = 4096, /* ours: a person reads it */
 	STREAMS = 2,                    /* stdout, stderr */
 	/* ours: twice the shown text of both streams, each byte escaped as \u00XX */
-	RESULT_MAX_BYTES = 2 * STREAMS * 6 * TOOL_OUTPUT_SHOWN_BYTES,
+	RESULT_MAX_BYTES = 2 * STREAMS * 6 * TOOL_OUTPUT_SHOWN_BYTES + TOOL_INCIDENTS_MAX_BYTES,
 	/* ours: a stream may shrink on its way through the filter (a key's whole body becomes one
 	 * mark), but what is read and thrown away has an end as well */
 	RAW_MAX_BYTES = 16 * TOOL_OUTPUT_KEPT_BYTES,
@@ -50,12 +50,16 @@ static const struct json_field shell_fields[] = {
 
 struct shell_run {
 	struct tool_run run;
-	struct sandbox_command *box; /* NULL outside */
-	struct tool_door *door;      /* NULL outside */
+	struct sandbox_command *box;   /* NULL outside */
+	struct tool_door *door;        /* NULL outside */
+	struct sandbox_survey *survey; /* likewise */
+	const char *cwd;
+	char **inner;
 	struct proc_command *command;
+	struct proc_outcome outcome; /* of one that has ended */
 	struct shell_stream streams[STREAMS];
 	int64_t timeout_ms;
-	bool overflowed, cancelled;
+	bool overflowed, cancelled, ended;
 };
 
 static int shell_check(const void *args, struct error *err)
@@ -178,10 +182,12 @@ static void finish(struct shell_run *s, const struct proc_outcome *o)
 	json_open(&j, '{');
 	write_streams(s, &j);
 	write_outcome(s, &j, o);
+	tool_incidents_put(&s->run, s->survey, &j);
 	json_close(&j, '}');
 	must(!out.full);
 	s->run.result.cancelled = s->cancelled;
-	tool_run_finish(&s->run, tool_keep(&s->run.arena, &out), has_failed(s, o));
+	tool_run_finish(&s->run, tool_keep(&s->run.arena, &out),
+		has_failed(s, o) || s->run.result.incidents.count > 0);
 }
 
 /*
@@ -204,6 +210,26 @@ static void close_door(struct shell_run *s)
 		s->run.context->host->close_door(mem_take(&s->door));
 }
 
+/*
+ * What lies protected in the writable folders is looked at before the command, and what of it git
+ * would run once more afterwards, both on a worker.
+ */
+
+static void compare(void *arg)
+{
+	struct shell_run *s = arg;
+
+	sandbox_survey_compare(s->survey);
+}
+
+static void compared(void *arg)
+{
+	struct shell_run *s = arg;
+
+	if (!tool_run_back(&s->run) && !s->run.over)
+		finish(s, &s->outcome);
+}
+
 static void on_ended(void *arg, const struct proc_outcome *o)
 {
 	struct shell_run *s = arg;
@@ -213,9 +239,16 @@ static void on_ended(void *arg, const struct proc_outcome *o)
 		s->overflowed = s->overflowed || s->streams[i].over;
 	}
 	s->overflowed = s->overflowed || o->end == PROC_OVERFLOWED;
-	finish(s, o);
+	s->ended = true;
 	close_door(s);
 	sandbox_command_free(mem_take(&s->box));
+	if (!s->survey || !sandbox_survey_has_marks(s->survey)) {
+		finish(s, o);
+		return;
+	}
+	s->outcome = *o;
+	s->run.busy = true;
+	loop_work(s->run.context->host->loop, compare, compared, s);
 }
 
 static const struct proc_callbacks command_callbacks = {.output = on_output, .ended = on_ended};
@@ -228,6 +261,7 @@ static void shell_release(struct tool_run *r)
 	close_door(s);
 	sandbox_command_free(
 		s->box); /* only now: what it covers is covered until the tree has ended */
+	sandbox_survey_free(s->survey);
 	for (size_t i = 0; i < STREAMS; i++)
 		shell_stream_release(&s->streams[i]);
 	free(s);
@@ -260,7 +294,7 @@ static struct proc_limits limits_of(const struct shell_run *s)
 }
 
 /* The bot's own socket is the one name it sees of all the bots'. */
-static int make_box(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+static int make_box(struct shell_run *s, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
 	struct sandbox_policy policy = *tool_policy(c, &s->run.arena);
@@ -269,10 +303,11 @@ static int make_box(struct shell_run *s, const char *cwd, char *const *inner, st
 		return -1;
 	if (s->door)
 		policy.own_socket = s->door->socket;
-	return sandbox_command_new(c->host->sandbox, &policy, cwd, inner, &s->box, err);
+	policy.survey = s->survey;
+	return sandbox_command_new(c->host->sandbox, &policy, s->cwd, s->inner, &s->box, err);
 }
 
-static int start_inside(struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+static int start_inside(struct shell_run *s, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
 	struct proc_job job = {.limits = limits_of(s)};
@@ -280,7 +315,7 @@ static int start_inside(struct shell_run *s, const char *cwd, char *const *inner
 	size_t count;
 	int rc;
 
-	if (make_box(s, cwd, inner, err) < 0)
+	if (make_box(s, err) < 0)
 		return -1;
 	count = s->box->fd_count;
 	fds = arena_alloc(&s->run.arena, (count + 1) * sizeof(*fds));
@@ -303,15 +338,44 @@ static int start_inside(struct shell_run *s, const char *cwd, char *const *inner
 	return rc;
 }
 
-static int start_outside(
-	struct shell_run *s, const char *cwd, char *const *inner, struct error *err)
+static void survey(void *arg)
+{
+	struct shell_run *s = arg;
+
+	sandbox_survey_run(s->survey);
+}
+
+static void surveyed(void *arg)
+{
+	struct shell_run *s = arg;
+	struct error err = ERROR_INIT;
+
+	if (tool_run_back(&s->run) || s->run.over)
+		return;
+	if (start_inside(s, &err) < 0)
+		tool_run_fail(&s->run, &err);
+}
+
+static int start_surveyed(struct shell_run *s, struct error *err)
+{
+	const struct tool_context *c = s->run.context;
+
+	if (sandbox_available(c->host->sandbox, err) < 0)
+		return -1;
+	s->survey = sandbox_survey_new(c->host->sandbox, tool_policy(c, &s->run.arena));
+	s->run.busy = true;
+	loop_work(c->host->loop, survey, surveyed, s);
+	return 0;
+}
+
+static int start_outside(struct shell_run *s, struct error *err)
 {
 	const struct tool_context *c = s->run.context;
 	const struct proc_spec spec = {
-		.program = inner[0],
-		.argv = inner,
+		.program = s->inner[0],
+		.argv = s->inner,
 		.env = tool_environ(c, &s->run.arena, true, NULL),
-		.cwd = cwd,
+		.cwd = s->cwd,
 		.new_session = true, /* no terminal to reach */
 		.supervisor = c->host->supervisor,
 	};
@@ -324,7 +388,6 @@ static int shell_start(const struct tool_context *c, struct arena *a, const void
 	const struct tool_order *o, struct tool_run **ret, struct error *err)
 {
 	const struct shell_args *in = args;
-	char *inner[] = {"/bin/sh", "-c", tool_cstr(a, in->command), NULL};
 	struct shell_run *s;
 	const char *cwd;
 	int rc;
@@ -333,13 +396,18 @@ static int shell_start(const struct tool_context *c, struct arena *a, const void
 		return -1;
 	s = xcalloc(1, sizeof(*s));
 	tool_run_init(&s->run, c, o, shell_release);
+	s->cwd = arena_strndup(&s->run.arena, cwd, strlen(cwd));
+	s->inner = arena_alloc(&s->run.arena, 4 * sizeof(*s->inner));
+	s->inner[0] = "/bin/sh";
+	s->inner[1] = "-c";
+	s->inner[2] = tool_cstr(&s->run.arena, in->command);
 	s->timeout_ms = in->timeout_ms > 0 ? in->timeout_ms : TIMEOUT_DEFAULT_MS;
 	for (size_t i = 0; i < STREAMS; i++)
 		shell_stream_init(&s->streams[i], i, c->host->secrets, c->spill);
 	if (tool_sandboxed(c) && !o->outside)
-		rc = start_inside(s, cwd, inner, err);
+		rc = start_surveyed(s, err);
 	else
-		rc = start_outside(s, cwd, inner, err);
+		rc = start_outside(s, err);
 	if (rc < 0) {
 		tool_run_free(&s->run);
 		return -1;
@@ -352,8 +420,12 @@ static void shell_cancel(struct tool_run *r)
 {
 	struct shell_run *s = container_of(r, struct shell_run, run);
 
-	if (r->over || s->cancelled)
+	if (r->over || s->cancelled || s->ended)
 		return;
+	if (!s->command) {
+		tool_run_cancelled(r); /* nothing was started yet, and will not be */
+		return;
+	}
 	s->cancelled = true;
 	proc_command_cancel(s->command);
 }

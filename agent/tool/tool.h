@@ -139,6 +139,9 @@ struct tool_result {
 	const struct item_picture *pictures; /* that go to the model beside the text */
 	size_t picture_count;
 	struct str pin; /* becomes the bot's note, in the commit of this result; or absent */
+	/* Files that git would run or be led by and that are not what they were when a confined
+	 * command began; the first few. */
+	struct str_list incidents;
 };
 typedef void (*tool_done)(void *arg, const struct tool_result *r);
 

@@ -76,6 +76,7 @@ static void writer_release(struct tool_run *r)
 
 	proc_command_free(w->command);
 	sandbox_command_free(w->box);
+	sandbox_survey_free(w->survey);
 	tool_targets_release(&w->targets);
 	arena_release(&w->work);
 	buf_release(&w->request);
@@ -136,11 +137,13 @@ static int start_helper(struct writer_run *w, struct error *err)
 	char *env[] = {NULL};
 	struct proc_spec spec = {.program = inner[0], .argv = inner, .env = env, .cwd = "/"};
 	struct proc_job job = {.input = buf_str(&w->request)};
+	struct sandbox_policy policy;
 	struct proc_fd *fds;
 
-	if (tool_sandboxed(c) && !w->outside) {
-		if (sandbox_command_new(c->host->sandbox, tool_policy(c, &w->run.arena), "/", inner,
-			    &w->box, err) < 0)
+	if (w->survey) {
+		policy = *tool_policy(c, &w->run.arena);
+		policy.survey = w->survey;
+		if (sandbox_command_new(c->host->sandbox, &policy, "/", inner, &w->box, err) < 0)
 			return -1;
 		fds = arena_alloc(&w->run.arena, (w->box->fd_count + 1) * sizeof(*fds));
 		for (size_t i = 0; i < w->box->fd_count; i++)
@@ -163,6 +166,8 @@ static void work(void *arg)
 {
 	struct writer_run *w = arg;
 
+	if (w->survey)
+		sandbox_survey_run(w->survey);
 	w->rc = w->compute(w, &w->err);
 	if (w->rc == 0)
 		w->rc = write_encode(w->ops, w->op_count, &w->request, &w->err);
@@ -192,6 +197,9 @@ int writer_start(struct writer_run *w, const struct tool_context *c, const struc
 		tool_run_free(&w->run);
 		return -1;
 	}
+	/* No comparing afterwards: what the helper writes is what was asked for. */
+	if (tool_sandboxed(c) && !o->outside)
+		w->survey = sandbox_survey_new(c->host->sandbox, tool_policy(c, &w->run.arena));
 	w->run.busy = true;
 	loop_work(c->host->loop, work, worked, w);
 	*ret = &w->run;

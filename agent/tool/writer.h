@@ -25,6 +25,7 @@ struct writer_run {
 	size_t never_count;
 
 	/* writer.c's own */
+	struct sandbox_survey *survey; /* NULL outside */
 	struct sandbox_command *box;
 	struct proc_command *command;
 	struct buf request, answers, complaint;
