@@ -18,6 +18,7 @@ static const struct attest_case *const agent_tables[] = {
 	attest_agent_unavailable,
 	attest_agent_walls,
 	attest_agent_protected,
+	attest_agent_commit,
 	attest_agent_writes,
 	attest_agent_gates,
 	attest_agent_rules,

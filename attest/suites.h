@@ -28,6 +28,7 @@ extern const struct attest_case attest_agent_filter[];
 extern const struct attest_case attest_agent_unavailable[];
 extern const struct attest_case attest_agent_walls[];
 extern const struct attest_case attest_agent_protected[];
+extern const struct attest_case attest_agent_commit[];
 extern const struct attest_case attest_agent_writes[];
 extern const struct attest_case attest_agent_gates[];
 extern const struct attest_case attest_agent_rules[];
