@@ -14,7 +14,7 @@
 
 struct options {
 	struct place_options place;
-	const char *bot, *sandbox, *network, *workspace, *approval, *approve, *rules;
+	const char *bot, *sandbox, *network, *git_commit, *workspace, *approval, *approve, *rules;
 	struct cli_texts writable_roots, unix_sockets;
 	struct limit_options limits;
 };
@@ -29,6 +29,8 @@ static const struct cli_option own[] = {
 		"whether sandboxed commands reach the network"),
 	CLI_OPT_TEXTS(struct options, unix_sockets, "unix-socket", "PATH",
 		"the Unix sockets they reach, all of them ('' for none)"),
+	CLI_OPT_TEXT(struct options, git_commit, "git-commit", "on|off",
+		"whether they may commit: .git is writable but for hooks and config"),
 	CLI_OPT_TEXT(struct options, workspace, "workspace", "DIR", "the folder it works in"),
 	CLI_OPT_TEXT(struct options, approval, "approval", "MODE", "full, manual or auto"),
 	CLI_OPT_TEXT(struct options, approve, "approve", "TOOL,TOOL…",
@@ -37,16 +39,24 @@ static const struct cli_option own[] = {
 		"the command rules, all of them: a file or a folder of *.rules ('' for none)"),
 };
 
+static bool is_switch(const char *text)
+{
+	return !text || strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
 static int check(const struct options *o)
 {
 	if (!o->bot)
 		return cli_usage("configure", "needs --bot NAME");
-	if (!o->sandbox && !o->network && !o->workspace && !o->approval && !o->approve &&
-		!o->rules && o->writable_roots.count == 0 && o->unix_sockets.count == 0 &&
-		!limits_given(&o->limits))
+	if (!o->sandbox && !o->network && !o->git_commit && !o->workspace && !o->approval &&
+		!o->approve && !o->rules && o->writable_roots.count == 0 &&
+		o->unix_sockets.count == 0 && !limits_given(&o->limits))
 		return cli_usage("configure", "needs a setting to replace");
-	if (o->network && strcmp(o->network, "on") != 0 && strcmp(o->network, "off") != 0)
+	if (!is_switch(o->network))
 		return cli_usage("configure", "'--network %s': must be on or off", o->network);
+	if (!is_switch(o->git_commit))
+		return cli_usage(
+			"configure", "'--git-commit %s': must be on or off", o->git_commit);
 	return CLI_OK;
 }
 
@@ -125,6 +135,8 @@ static int configure(
 		json_put_cstr(&a.j, "sandbox", o->sandbox);
 	if (o->network)
 		json_put_bool(&a.j, "network", strcmp(o->network, "on") == 0);
+	if (o->git_commit)
+		json_put_bool(&a.j, "git_commit", strcmp(o->git_commit, "on") == 0);
 	if (gates)
 		approval_put(&a.j, &approval);
 	ruleset_put(&a.j, "configure", o->rules);

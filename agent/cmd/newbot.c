@@ -42,6 +42,8 @@ const struct cli_option newbot_options[NEWBOT_OPTIONS] = {
 		struct newbot_options, network, "network", "sandboxed commands reach the network"),
 	CLI_OPT_TEXTS(struct newbot_options, unix_sockets, "unix-socket", "PATH",
 		"sandboxed commands reach this Unix socket"),
+	CLI_OPT_FLAG(struct newbot_options, git_commit, "git-commit",
+		"sandboxed commands may commit: .git is writable but for hooks and config"),
 	CLI_OPT_TEXT(struct newbot_options, approval, "approval", "MODE",
 		"full asks nobody, manual asks you, auto asks a program that serves the tag 'auto' "
 		"(AGENT_APPROVAL, full)"),
@@ -85,6 +87,7 @@ const char *newbot_given(const struct newbot_options *o)
 		{o->writable_roots.count > 0,  "writable-root"    },
 		{o->network,                   "network"          },
 		{o->unix_sockets.count > 0,    "unix-socket"      },
+		{o->git_commit,                "git-commit"       },
 		{o->approval != NULL,          "approval"         },
 		{o->approve != NULL,           "approve"          },
 		{o->rules != NULL,             "rules"            },
@@ -224,6 +227,8 @@ static int put_confinement(struct json_out *j, const struct newbot_options *o, s
 		json_put_cstr(j, "sandbox", o->sandbox);
 	if (o->network)
 		json_put_bool(j, "network", true);
+	if (o->git_commit)
+		json_put_bool(j, "git_commit", true);
 	if (put_paths(j, "writable_roots", "writable-root", &o->writable_roots, err) < 0)
 		return -1;
 	return put_paths(j, "unix_sockets", "unix-socket", &o->unix_sockets, err);

@@ -16,9 +16,9 @@ struct newbot_options {
 		*approve, *profile, *rules;
 	struct cli_number budget_tokens;
 	struct cli_texts writable_roots, unix_sockets;
-	bool network, agents;
+	bool network, git_commit, agents;
 };
-enum { NEWBOT_OPTIONS = 14 };
+enum { NEWBOT_OPTIONS = 15 };
 extern const struct cli_option newbot_options[NEWBOT_OPTIONS];
 
 /* The name of a flag that was given, or NULL. */
