@@ -380,9 +380,9 @@ struct store_result {
 	const struct store_verdict *verdicts; /* of a denied call */
 	size_t verdict_count;
 	bool denied, cancelled, outcome_unknown;
-	struct str note; /* short, for the event: may be absent */
+	struct str note;           /* short, for the event: may be absent */
 	struct str_list incidents; /* of a confined command: for the event */
-	struct str pin;  /* becomes the bot's note from this result on; absent: the note stays */
+	struct str pin; /* becomes the bot's note from this result on; absent: the note stays */
 };
 /* The result node, artifacts, call `completed`; event `tool_completed`. */
 int store_tool_finish(struct store_tx *tx, int64_t bot, int64_t turn, const struct store_result *r,
