@@ -1,6 +1,6 @@
 /*
  * What is in folders, remembered from one survey to the next. A folder whose identity and time of
- * change (ctime) are what they were holds the same names, and asking for those costs a fifth of
+ * change (ctime) are what they were holds the same names, and asking for those costs a tenth of
  * reading it. Nobody can set that time. One that was young when the folder was read is not trusted:
  * what came right after could bear the same.
  *

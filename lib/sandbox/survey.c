@@ -14,7 +14,7 @@
 #include "internal.h"
 
 enum {
-	SURVEY_FOLDERS_MAX = 8192,   /* ours: 5 µs each, 1 when remembered; on a worker */
+	SURVEY_FOLDERS_MAX = 8192,   /* ours: 37 µs each, 4 when remembered (a busy machine) */
 	SURVEY_ENTRIES_MAX = 262144, /* ours: names read, 0.1 µs each */
 	SURVEY_DEPTH_MAX = 16,       /* ours: deeper than what people keep repositories in */
 	SURVEY_NAMES_MAX = 128,      /* ours: each costs a command two mounts */
