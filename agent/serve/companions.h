@@ -53,8 +53,8 @@ bool companions_are_over(const struct daemon *d);
 void companions_release(struct daemon *d);
 
 /* Out of an array; `where` starts the path in errors. What is wrong with one is COMPANION_INVALID;
- * whether program and folder are there is looked at only when `check` says so. */
-int companions_read(struct arena *a, const struct json *list, bool check,
+ * whether program and folder are there is looked at only when `paths` says so. */
+int companions_read(struct arena *a, const struct json *list, bool paths,
 	struct companion_spec **ret, size_t *ret_count, struct error *err);
 void companions_write(
 	struct json_out *j, const char *name, const struct companion_spec *list, size_t count);

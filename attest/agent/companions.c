@@ -26,7 +26,7 @@ static void keep(struct attest *t, struct attest_daemon *d, const char *name, co
 
 static void AG_186_they_get_the_whole_environment(struct attest *t)
 {
-	static const char *const env[] = {"OPENAI_API_KEY=sk-attest-186-openai-key",
+	static const char *const env[] = {"OPENAI_API_KEY=attest-186-openai-example",
 		"AWS_SECRET_ACCESS_KEY=attest186awssecretaccesskey", "MARKER=of the daemon", NULL};
 	char *said = attest_path(t, "%s/said", attest_home(t));
 	const char *program;

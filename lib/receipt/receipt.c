@@ -95,7 +95,7 @@ int receipt_take(struct receipt_head *head, const struct receipt *r, struct erro
 
 	if (r->number != head->count + 1)
 		return error_set(err, &RECEIPT_BROKEN, "receipt %lld: %s, for %lld comes after it",
-			(long long)(head->count + 1),
+			(long long)head->count + 1,
 			r->number > head->count ? "is missing" : "stands there twice",
 			(long long)r->number);
 	receipt_extend(&next, r->record);
@@ -113,10 +113,10 @@ int receipt_compare(
 	if (found->count < kept->count)
 		return error_set(err, &RECEIPT_BROKEN,
 			"receipt %lld: is missing, for the head says that there are %lld",
-			(long long)(found->count + 1), (long long)kept->count);
+			(long long)found->count + 1, (long long)kept->count);
 	if (found->count > kept->count)
 		return error_set(err, &RECEIPT_BROKEN, "receipt %lld: the head knows of %lld only",
-			(long long)(kept->count + 1), (long long)kept->count);
+			(long long)kept->count + 1, (long long)kept->count);
 	if (strcmp(found->hash, kept->hash) != 0)
 		return error_set(err, &RECEIPT_BROKEN,
 			"receipt %lld: its hash is not the one of the head",
