@@ -86,7 +86,7 @@ static void a_statement_is_compared(void **state)
                  "it has no exit status, stated is 0"									      },
 		{{.result_has = STR("EPERM")},                    DRILL_CONFINED, good,       NULL                                 },
 		{{.result_has = STR("EPERM\n")},                  DRILL_CONFINED, bad,
-                 "the result lacks 'EPERM\\n'"										    },
+                 "the result lacks 'EPERM\\n'"										     },
 		{{.result_lacks = STR("EPERM")},                  DRILL_CONFINED, bad,        NULL                                 },
 		{{.result_lacks = STR("EPERM")},                  DRILL_CONFINED, good,       "the result has 'EPERM'"             },
 	};

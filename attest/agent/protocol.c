@@ -188,6 +188,7 @@ static const char *const known_ops[] = {
 	"pause",
 	"resume",
 	"companions",
+	"receipts",
 	"shutdown",
 };
 static const char *const known_commands[] = {
@@ -214,6 +215,7 @@ static const char *const known_commands[] = {
 	"serve",
 	"rehearse",
 	"rules check",
+	"receipts verify",
 	"help",
 	"inspect",
 	"configure",
