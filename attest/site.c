@@ -230,10 +230,11 @@ static int listen_at(struct attest *t, const char *address, int *ret_port)
 
 struct site *site_start(struct attest *t, const char *address)
 {
-	struct site *s = mmap(
-		NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid, parent = getpid();
+	struct site *s;
 
+	// cppcheck-suppress invalidFunctionArg ; because -1 is what MAP_ANONYMOUS takes
+	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(s != MAP_FAILED);
 	s->host = strchr(address, ':') ? attest_path(t, "[%s]", address) : address;
 	s->fd = listen_at(t, address, &s->port);

@@ -20,8 +20,9 @@
 #elif defined(__aarch64__)
 #define OUR_ARCH AUDIT_ARCH_AARCH64
 #else
-#error "say which AUDIT_ARCH_ this machine has"
+#define OUR_ARCH 0
 #endif
+_Static_assert(OUR_ARCH != 0, "say which AUDIT_ARCH_ this machine has");
 
 enum {
 	FIRST_UNUSED_FD = 2, /* the input and the answer are all that stays */

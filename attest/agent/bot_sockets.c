@@ -72,7 +72,7 @@ static void check_sender(struct own *o, const char *bot)
 static void AG_038_it_answers_as_the_bot(struct attest *t)
 {
 	const struct json *as, *child, *turn;
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	as = json_get(client_ready(o.c), "as");
@@ -97,7 +97,7 @@ static void AG_038_it_answers_as_the_bot(struct attest *t)
 
 static void AG_039_no_configure(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(
@@ -113,7 +113,7 @@ static void AG_039_no_configure(struct attest *t)
 static void AG_040_no_answer(struct attest *t)
 {
 	const struct json *approval;
-	struct own o;
+	struct own o = {.id = 0};
 	int call;
 
 	drill_init(&o.r, t);
@@ -224,7 +224,7 @@ static void AG_043_no_step_result(struct attest *t)
 
 static void AG_045_no_companions(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	char *touched = attest_path(t, "%s/touched", attest_home(t));
 	const char *program = drill_program(t, "companion", "touch '%s'; exec sleep 600", touched);
 
@@ -238,7 +238,7 @@ static void AG_045_no_companions(struct attest *t)
 
 static void AG_044_no_serving_of_approvals(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, "\"sandbox\":\"workspace-write\"," GATE);
 	(void)attest_refused(
@@ -248,7 +248,7 @@ static void AG_044_no_serving_of_approvals(struct attest *t)
 
 static void AG_046_no_resume(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_call(t, o.r.d->client, "\"op\":\"pause\"");
@@ -260,7 +260,7 @@ static void AG_046_no_resume(struct attest *t)
 
 static void AG_047_no_shutdown(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(t, o.c, "not_permitted", "\"op\":\"shutdown\"");
@@ -271,7 +271,7 @@ static void AG_047_no_shutdown(struct attest *t)
 static void AG_048_no_bot_of_anothers(struct attest *t)
 {
 	const struct json *child;
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(t, o.c, "not_permitted", "%s",
@@ -295,7 +295,7 @@ static void AG_048_no_bot_of_anothers(struct attest *t)
 static void AG_049_no_fork_of_anothers(struct attest *t)
 {
 	const struct json *fork;
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(
@@ -320,7 +320,7 @@ static int64_t turns_of(struct own *o, const char *bot)
 
 static void AG_050_no_words_of_the_person(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(t, o.c, "invalid_request", SUBMIT("other", "r1", ",\"from\":null"));
@@ -334,7 +334,7 @@ static void AG_050_no_words_of_the_person(struct attest *t)
 
 static void AG_051_no_words_of_another_bot(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	int64_t other;
 
 	own_start(&o, t, NULL);
@@ -353,7 +353,7 @@ static void AG_051_no_words_of_another_bot(struct attest *t)
 
 static void AG_052_no_end_of_anothers(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)attest_refused(t, o.c, "not_permitted", "\"op\":\"delete\",\"bot\":\"other\"");
@@ -369,7 +369,7 @@ static void AG_052_no_end_of_anothers(struct attest *t)
 
 static void AG_053_no_stop_of_anothers(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	int64_t turn;
 	int call;
 
@@ -462,7 +462,7 @@ static void try_one(struct own *o, size_t at)
 
 static void AG_054_no_other_way_to_widen(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	json_for_each (op, json_get(client_ready(o.c), "capabilities")) {
@@ -513,7 +513,7 @@ static const char stats[] = "{\"id\":1,\"op\":\"stats\"}";
 static void AG_056_nobody_takes_its_place(struct attest *t)
 {
 	struct client *other;
-	struct own o;
+	struct own o = {.id = 0};
 	char *path;
 
 	other = start_neighbours(&o, t, &path);
@@ -533,7 +533,7 @@ static void AG_056_nobody_takes_its_place(struct attest *t)
 static void AG_087_they_are_read_only(struct attest *t)
 {
 	char *paths[2];
-	struct own o;
+	struct own o = {.id = 0};
 
 	(void)start_neighbours(&o, t, &paths[1]);
 	paths[0] = o.path;
@@ -552,7 +552,7 @@ static void AG_087_they_are_read_only(struct attest *t)
 static void AG_098_with_the_network_on_only_its_own(struct attest *t)
 {
 	struct drilled done;
-	struct own o;
+	struct own o = {.id = 0};
 	char *other;
 
 	(void)start_neighbours(&o, t, &other);

@@ -14,7 +14,7 @@ static void check_confined(struct own *o, const char *bot)
 
 static void AG_128_a_child_starts_under_its_makers_sandbox(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	attest_has(t, "what the command is told",
@@ -26,7 +26,7 @@ static void AG_128_a_child_starts_under_its_makers_sandbox(struct attest *t)
 
 static void AG_129_a_fork_starts_under_it_too(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, NULL);
 	(void)drill_works(&o.r, "b", OWN_CLI " fork --source b --bot twin");
@@ -57,7 +57,7 @@ static char *with_root(struct attest *t, const char *root)
 static void AG_130_it_inherits_the_writable_folders(struct attest *t)
 {
 	const struct json *roots;
-	struct own o;
+	struct own o = {.id = 0};
 	char *root = attest_path(t, "%s/root", attest_home(t));
 
 	attest_write(t, attest_path(t, "%s/.keep", root), "");
@@ -74,7 +74,7 @@ static void AG_130_it_inherits_the_writable_folders(struct attest *t)
 
 static void AG_131_it_may_narrow(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	char *root = attest_path(t, "%s/root", attest_home(t));
 
 	attest_write(t, attest_path(t, "%s/sub/.keep", root), "");
@@ -92,7 +92,7 @@ static void AG_131_it_may_narrow(struct attest *t)
 
 static void AG_132_it_may_not_widen(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	const char *wider[] = {
 		",\"sandbox\":\"danger-full-access\"",
 		attest_path(t, ",\"writable_roots\":[\"%s\"]", attest_outside(t)),
@@ -137,7 +137,7 @@ static void AG_133_the_network_only_if_both_have_it(struct attest *t)
 		{"off-off", false, false},
 	};
 	struct client *own[2];
-	struct own o;
+	struct own o = {.id = 0};
 	int port, fd;
 
 	own_start(&o, t, NULL);
@@ -168,7 +168,7 @@ static void AG_126_no_way_to_widen_its_rules(struct attest *t)
 {
 	const char *folder = attest_path(t, "%s/rules", attest_home(t));
 	const char *args[] = {"--protect-path", folder, NULL};
-	struct own o;
+	struct own o = {.id = 0};
 
 	attest_write(t, attest_path(t, "%s/default.rules", folder), "");
 	drill_init(&o.r, t);
@@ -187,7 +187,7 @@ static void AG_126_no_way_to_widen_its_rules(struct attest *t)
 
 static void AG_134_its_makers_rules_hold(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	int call;
 
 	drill_init(&o.r, t);
@@ -202,7 +202,7 @@ static void AG_134_its_makers_rules_hold(struct attest *t)
 
 static void AG_135_it_gets_no_others(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, "\"sandbox\":\"workspace-write\"," FORBID("touch"));
 	(void)attest_refused(t, o.c, "rules_not_own", "%s", own_create(t, "no", "," FORBID("rm")));
@@ -221,7 +221,7 @@ static void AG_135_it_gets_no_others(struct attest *t)
 
 static void AG_152_no_gates_by_its_own_commands(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 
 	own_start(&o, t, "\"sandbox\":\"workspace-write\"," GATE);
 	(void)attest_refused(
@@ -235,7 +235,7 @@ static void AG_152_no_gates_by_its_own_commands(struct attest *t)
 
 static void AG_154_a_child_has_its_makers_gates(struct attest *t)
 {
-	struct own o;
+	struct own o = {.id = 0};
 	const struct json *gates;
 
 	own_start(&o, t, "\"sandbox\":\"workspace-write\"," GATE);
