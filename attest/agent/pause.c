@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "attest/drill.h"
+#include "attest/own.h"
 #include "attest/raw.h"
 
 static struct str text_of(const struct json *object, const char *name)
@@ -28,6 +29,66 @@ static bool exists(struct attest *t, void *path)
 {
 	(void)t;
 	return attest_exists(path);
+}
+
+/* Each pulls the cord by the command line, as a bot's command would; the third has no sandbox and
+ * finds the daemon's own socket. */
+static void AG_158_every_agent_can_pull_it(struct attest *t)
+{
+	static const struct {
+		const char *bot, *more;
+	} bots[] = {
+		{"offline", "\"sandbox\":\"read-only\""                       },
+		{"online",  "\"sandbox\":\"workspace-write\",\"network\":true"},
+		{"open",    ""						},
+	};
+	const struct json *done;
+	struct drill r;
+	int call;
+
+	drill_init(&r, t);
+	call = drill_shell(&r, OWN_CLI " pause");
+	drill_start(&r, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(bots); i++) {
+		(void)attest_bot(t, r.d, bots[i].bot, bots[i].more);
+		done = attest_wait(t, r.d, bots[i].bot, drill_submit(&r, bots[i].bot, call));
+		attest_true(t, str_is(text_of(done, "error"), "paused"),
+			"the turn of '%s' ended as " STR_FMT, bots[i].bot,
+			STR_ARG(text_of(done, "error")));
+		attest_true(t, str_is(text_of(json_get(stats(&r), "paused"), "by"), bots[i].bot),
+			"'%s' did not pause the daemon", bots[i].bot);
+		(void)attest_call(t, r.d->client, "\"op\":\"resume\"");
+		attest_true(t, json_get(stats(&r), "paused")->type == JSON_NULL,
+			"the daemon is paused still");
+	}
+	(void)attest_call(t, r.d->client, "\"op\":\"pause\"");
+	attest_true(t, json_get(stats(&r), "paused")->type == JSON_OBJECT,
+		"a client did not pause the daemon");
+}
+
+static void AG_162_only_the_own_socket_lets_it_go(struct attest *t)
+{
+	struct own o = {.id = 0};
+	int64_t queued;
+
+	own_start(&o, t, NULL);
+	(void)attest_call(t, o.c, "\"op\":\"pause\"");
+	must(json_i64(json_get(attest_call(t, o.r.d->client,
+				       "\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"later\","
+				       "\"prompt\":\"[sh]\",\"delivery\":\"queue\""),
+			      "turn"),
+		     &queued) == 0);
+	(void)attest_refused(t, o.c, "not_permitted", "\"op\":\"resume\"");
+	attest_true(t, json_get(stats(&o.r), "paused")->type == JSON_OBJECT,
+		"a bot's own socket let the cord go");
+	attest_true(t, str_is(text_of(outcome_of(&o.r, "b", queued), "status"), "ready"),
+		"what is queued does not wait any more");
+	attest_true(t,
+		json_is_true(
+			json_get(attest_call(t, o.r.d->client, "\"op\":\"resume\""), "resumed")),
+		"a client cannot let it go");
+	attest_true(t, str_is(text_of(attest_wait(t, o.r.d, "b", queued), "status"), "completed"),
+		"what was queued did not start");
 }
 
 /* Two commands that ignore every polite signal, and a turn that is parked for a verdict: what has
@@ -219,8 +280,10 @@ static void AG_161_it_bears_the_name_of_who_pulled_it(struct attest *t)
 }
 
 const struct attest_case attest_agent_pause[] = {
+	{"AG-158", NEEDS_SANDBOX, AG_158_every_agent_can_pull_it           },
 	{"AG-159", NEEDS_NOTHING, AG_159_it_cancels_running_turns          },
 	{"AG-160", NEEDS_NOTHING, AG_160_it_ends_background_processes      },
 	{"AG-161", NEEDS_NOTHING, AG_161_it_bears_the_name_of_who_pulled_it},
+	{"AG-162", NEEDS_SANDBOX, AG_162_only_the_own_socket_lets_it_go    },
 	{NULL,     0,             NULL				     },
 };
