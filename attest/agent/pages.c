@@ -94,6 +94,55 @@ static void AG_142_a_bot_without_network_fetches_too(struct attest *t)
 	fetch_from(t, loopback, 1);
 }
 
+/* As a person makes one: with the tools that the command line gives. */
+static void new_bot(struct drill *r, const char *name)
+{
+	const char *argv[] = {"run", "--no-spawn", "--new", "--bot", name, "--model", "drill/x",
+		"--workspace", r->d->workspace, "--", "hello", NULL};
+	struct attest_ran ran = attest_agent(r->t, r->d, argv, NULL);
+
+	attest_true(r->t, ran.status == 0, "agent run: " STR_FMT, STR_ARG(ran.err));
+}
+
+static bool is_offered(struct drill *r, const char *bot)
+{
+	const struct json *record = attest_call(
+		r->t, r->d->client, "\"op\":\"inspect\",\"bot\":\"%s\"", bot);
+
+	json_for_each (tool, json_get(record, "tools")) {
+		if (str_is(json_str(tool), "web_fetch"))
+			return true;
+	}
+	return false;
+}
+
+static void AG_219_web_search_disabled_leaves_it_out(struct attest *t)
+{
+	struct site *s = site_start(t, "127.0.0.1");
+	struct drilled done;
+	struct drill r;
+	int call;
+
+	drill_init(&r, t);
+	call = fetch_call(&r, site_url(t, s, "/text/marker-219"));
+	drill_start(&r, NULL);
+	new_bot(&r, "older");
+	attest_true(t, is_offered(&r, "older"), "a new bot has no web_fetch without the setting");
+	attest_daemon_stop(t, r.d);
+	attest_write(t, attest_path(t, "%s/.agent/config.toml", attest_home(t)),
+		"web_search = \"disabled\"\n");
+	drill_again(&r, NULL);
+	new_bot(&r, "newer");
+	attest_true(t, !is_offered(&r, "newer"), "a new bot has web_fetch all the same");
+	done = drill_do(&r, "newer", call);
+	attest_true(t, str_is(done.error, "tool_not_available"),
+		"a call of a new bot ends as " STR_FMT, STR_ARG(done.text));
+	attest_true(t, site_count(t, s, "GET /text/marker-219 ") == 0, "the page was asked for");
+	attest_true(t, is_offered(&r, "older"), "an older bot lost web_fetch");
+	attest_has(
+		t, "the older bot's result", drill_do(&r, "older", call).text, "page marker-219");
+}
+
 static void AG_229_the_hosts_own_networks_are_open(struct attest *t)
 {
 	static const char *const loopback[] = {"127.0.0.1", "127.0.0.2"};
@@ -385,6 +434,7 @@ const struct attest_case attest_agent_pages[] = {
 	{"AG-216", NEEDS_NAMESPACE, AG_216_no_credentials                         },
 	{"AG-217", NEEDS_NAMESPACE, AG_217_private_addresses_are_like_any_other   },
 	{"AG-218", NEEDS_NAMESPACE, AG_218_a_bot_reads_the_hosts_networks         },
+	{"AG-219", NEEDS_NOTHING,   AG_219_web_search_disabled_leaves_it_out      },
 	{"AG-229", NEEDS_NOTHING,   AG_229_the_hosts_own_networks_are_open        },
 	{NULL,     0,               NULL					  },
 };
