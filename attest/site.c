@@ -135,12 +135,25 @@ static int64_t number(const char *text)
 	return (int64_t)value;
 }
 
+static void say_shifted(struct site *s, int fd, const char *words)
+{
+	_cleanup_(mem) char *text = xstrdup(words);
+
+	for (char *c = text; *c; c++) {
+		if (*c >= 'a' && *c <= 'z')
+			*c = *c == 'a' ? 'z' : (char)(*c - 1);
+	}
+	say_text(s, fd, text, strlen(text));
+}
+
 static void answer(struct site *s, int fd, const char *path)
 {
 	const char *rest;
 
 	if ((rest = behind(path, "/text/"))) {
 		say_text(s, fd, rest, strlen(rest));
+	} else if ((rest = behind(path, "/caesar/"))) {
+		say_shifted(s, fd, rest);
 	} else if ((rest = behind(path, "/hop/"))) {
 		_cleanup_(mem) char *next = NULL;
 

@@ -5,6 +5,8 @@
  * kept byte for byte. What a path answers is said by the path:
  *
  *	/text/WORDS    a text that says "page WORDS"
+ *	/caesar/WORDS  the same with each letter a to z replaced by the one before it, so that what
+ *	               it says does not stand in its address
  *	/hop/N         a redirect to /hop/N-1; /hop/0 is "page arrived"
  *	/to/URL        a redirect there, with a cookie and a demand for a login
  *	/bytes/N       a text of N bytes; /packed/N the same as gzip

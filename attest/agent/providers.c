@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "attest/provider.h"
+#include "attest/site.h"
 
 #define KEY "sk-saffron-ibis-4471"
 
@@ -127,10 +128,118 @@ static void AG_012_the_daemon_calls_the_providers(struct attest *t)
 	check_completed(t, d, turn, "done so");
 }
 
+/* A file that holds the key, and a page whose address does not show it. */
+static const char shifted_key[] = "tl-tbggspo-jcjt-4471";
+
+/* The next request of the model: the key signs it, and is nowhere else in it. */
+static struct played_request next_clean(struct attest *t, const struct played *p, const char *holds)
+{
+	struct played_request q = played_next(t, p);
+
+	attest_has(t, "the head of a request", q.raw, "Bearer " KEY "\r\n");
+	attest_lacks(t, "the body of a request", q.body, KEY);
+	attest_has(t, "the body of a request", q.body, holds);
+	return q;
+}
+
+/* Answers the call of the served tool with the key. */
+static void serve_key(struct attest *t, struct attest_daemon *d)
+{
+	struct client *host = attest_connect(t, d->socket);
+	const struct json *served = attest_call(
+		t, host, "\"op\":\"serve_tools\",\"tag\":\"here\",\"lease_ms\":60000");
+	struct str lease = json_str(json_get(served, "lease"));
+	char *kept = arena_strndup(attest_arena(t), lease.p, lease.len);
+	const struct json *line;
+	struct error err = ERROR_INIT;
+	int64_t turn = 0;
+
+	do {
+		if (client_next(host, 10000, &line, &err) != 1)
+			attest_broken(t, "the host was sent no call: %s", err.text);
+	} while (!str_is(json_str(json_get(line, "event")), "tool_call"));
+	must(json_i64(json_get(line, "turn"), &turn) == 0);
+	(void)attest_call(t, host,
+		"\"op\":\"tool_result\",\"bot\":\"b\",\"turn\":%lld,\"call_id\":\"" STR_FMT
+		"\",\"lease\":\"%s\",\"output\":\"it is " KEY "\"",
+		(long long)turn, STR_ARG(json_str(json_get(json_get(line, "data"), "call_id"))),
+		kept);
+}
+
+/* What a client is shown of a bot: events, the conversation, an artifact. */
+static void check_shown(struct attest *t, struct attest_daemon *d, int64_t turn)
+{
+	const struct json *all[] = {
+		attest_call(t, d->client, "\"op\":\"events\",\"bot\":\"b\",\"limit\":256"),
+		attest_call(t, d->client,
+			"\"op\":\"artifact\",\"bot\":\"b\",\"turn\":%lld,\"call_id\":\"call_1\","
+			"\"stream\":\"stdout\",\"limit\":65536",
+			(long long)turn)};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		_cleanup_(buf) struct buf text = BUF_INIT(4 * 1024 * 1024);
+		struct json_out j = JSON_OUT(&text);
+
+		json_put(&j, NULL, all[i]);
+		attest_lacks(t, i ? "an artifact" : "the events", buf_str(&text), KEY);
+		if (i)
+			attest_has(t, "an artifact", buf_str(&text), "[REDACTED]");
+	}
+	attest_lacks(t, "the conversation", attest_items_text(t, d->client, "b"), KEY);
+}
+
+static void AG_178_no_tool_returns_a_providers_key(struct attest *t)
+{
+	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
+	const char *file = attest_path(t, "%s/notes", attest_outside(t));
+	struct site *s = site_start(t, "127.0.0.1");
+	struct played p;
+	struct attest_daemon *d;
+	struct played_request q;
+	int64_t turn = 0;
+
+	attest_write(t, file, "it is " KEY "\n");
+	played_open(t, &p);
+	d = start(t, &p, "ATTEST_WEB_KEY", env);
+	(void)attest_call(t, d->client,
+		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"web/m\",\"instructions\":\"i\","
+		"\"workspace\":\"%s\",\"tools\":[\"shell\",\"read\",\"web_fetch\"],"
+		"\"served_tools\":[{\"name\":\"act\",\"description\":\"Acts.\",\"host\":\"here\","
+		"\"gate\":false,\"parameters\":{\"type\":\"object\",\"properties\":{}}}]",
+		d->workspace);
+	must(json_i64(json_get(attest_call(t, d->client,
+				       "\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"r1\","
+				       "\"prompt\":\"hello\""),
+			      "turn"),
+		     &turn) == 0);
+	q = next_clean(t, &p, "hello");
+	/* the first line and the last are shown; all of it is an artifact */
+	played_call(t, &q, "shell",
+		attest_path(t,
+			"{\"command\":\"cat '%s'; head -c 100000 /dev/zero | tr '\\\\0' x; echo; "
+			"cat "
+			"'%s'\"}",
+			file, file));
+	q = next_clean(t, &p, "it is [REDACTED]");
+	played_call(t, &q, "read", attest_path(t, "{\"path\":\"%s\"}", file));
+	q = next_clean(t, &p, "1\\tit is [REDACTED]");
+	played_call(t, &q, "web_fetch",
+		attest_path(t, "{\"url\":\"%s\"}",
+			site_url(t, s, attest_path(t, "/caesar/%s", shifted_key))));
+	q = next_clean(t, &p, "page [REDACTED]");
+	played_call(t, &q, "act", "{}");
+	serve_key(t, d);
+	q = next_clean(t, &p, "\"content\":\"it is [REDACTED]\"");
+	played_say(t, &q, "done so");
+	check_completed(t, d, turn, "done so");
+	check_shown(t, d, turn);
+}
+
 const struct attest_case attest_agent_providers[] = {
 	{"AG-012", NEEDS_NOTHING, AG_012_the_daemon_calls_the_providers     },
 	{"AG-163", NEEDS_NOTHING, AG_163_a_key_is_taken_from_the_environment},
 	{"AG-164", NEEDS_NOTHING, AG_164_a_key_is_taken_from_the_env_file   },
+	{"AG-178", NEEDS_NOTHING, AG_178_no_tool_returns_a_providers_key    },
 	{"AG-189", NEEDS_NOTHING, AG_189_over_http_a_key_goes_in_the_clear  },
 	{NULL,     0,             NULL				      },
 };
