@@ -142,8 +142,8 @@ static struct played_request next_clean(struct attest *t, const struct played *p
 	return q;
 }
 
-/* Answers the call of the served tool with the key. */
-static void serve_key(struct attest *t, struct attest_daemon *d)
+/* Answers the call of the served tool. */
+static void serve(struct attest *t, struct attest_daemon *d, const char *output)
 {
 	struct client *host = attest_connect(t, d->socket);
 	const struct json *served = attest_call(
@@ -161,9 +161,9 @@ static void serve_key(struct attest *t, struct attest_daemon *d)
 	must(json_i64(json_get(line, "turn"), &turn) == 0);
 	(void)attest_call(t, host,
 		"\"op\":\"tool_result\",\"bot\":\"b\",\"turn\":%lld,\"call_id\":\"" STR_FMT
-		"\",\"lease\":\"%s\",\"output\":\"it is " KEY "\"",
+		"\",\"lease\":\"%s\",\"output\":\"%s\"",
 		(long long)turn, STR_ARG(json_str(json_get(json_get(line, "data"), "call_id"))),
-		kept);
+		kept, output);
 }
 
 /* What a client is shown of a bot: events, the conversation, an artifact. */
@@ -188,6 +188,30 @@ static void check_shown(struct attest *t, struct attest_daemon *d, int64_t turn)
 	attest_lacks(t, "the conversation", attest_items_text(t, d->client, "b"), KEY);
 }
 
+/* A bot with every tool that reads what others wrote. */
+static void create_reader(struct attest *t, struct attest_daemon *d)
+{
+	(void)attest_call(t, d->client,
+		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"web/m\",\"instructions\":\"i\","
+		"\"workspace\":\"%s\",\"tools\":[\"shell\",\"read\",\"web_fetch\"],"
+		"\"served_tools\":[{\"name\":\"act\",\"description\":\"Acts.\",\"host\":\"here\","
+		"\"gate\":false,\"parameters\":{\"type\":\"object\",\"properties\":{}}}]",
+		d->workspace);
+}
+
+/* more: members that start with a comma, or nothing. */
+static int64_t submit_more(struct attest *t, struct attest_daemon *d, const char *id,
+	const char *prompt, const char *more)
+{
+	const struct json *r = attest_call(t, d->client,
+		"\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"%s\",\"prompt\":\"%s\"%s", id,
+		prompt, more);
+	int64_t turn = 0;
+
+	must(json_i64(json_get(r, "turn"), &turn) == 0);
+	return turn;
+}
+
 static void AG_178_no_tool_returns_a_providers_key(struct attest *t)
 {
 	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
@@ -196,22 +220,13 @@ static void AG_178_no_tool_returns_a_providers_key(struct attest *t)
 	struct played p;
 	struct attest_daemon *d;
 	struct played_request q;
-	int64_t turn = 0;
+	int64_t turn;
 
 	attest_write(t, file, "it is " KEY "\n");
 	played_open(t, &p);
 	d = start(t, &p, "ATTEST_WEB_KEY", env);
-	(void)attest_call(t, d->client,
-		"\"op\":\"create\",\"bot\":\"b\",\"model\":\"web/m\",\"instructions\":\"i\","
-		"\"workspace\":\"%s\",\"tools\":[\"shell\",\"read\",\"web_fetch\"],"
-		"\"served_tools\":[{\"name\":\"act\",\"description\":\"Acts.\",\"host\":\"here\","
-		"\"gate\":false,\"parameters\":{\"type\":\"object\",\"properties\":{}}}]",
-		d->workspace);
-	must(json_i64(json_get(attest_call(t, d->client,
-				       "\"op\":\"submit\",\"bot\":\"b\",\"request_id\":\"r1\","
-				       "\"prompt\":\"hello\""),
-			      "turn"),
-		     &turn) == 0);
+	create_reader(t, d);
+	turn = submit_more(t, d, "r1", "hello", "");
 	q = next_clean(t, &p, "hello");
 	/* the first line and the last are shown; all of it is an artifact */
 	played_call(t, &q, "shell",
@@ -228,15 +243,54 @@ static void AG_178_no_tool_returns_a_providers_key(struct attest *t)
 			site_url(t, s, attest_path(t, "/caesar/%s", shifted_key))));
 	q = next_clean(t, &p, "page [REDACTED]");
 	played_call(t, &q, "act", "{}");
-	serve_key(t, d);
+	serve(t, d, "it is " KEY);
 	q = next_clean(t, &p, "\"content\":\"it is [REDACTED]\"");
 	played_say(t, &q, "done so");
 	check_completed(t, d, turn, "done so");
 	check_shown(t, d, turn);
 }
 
+static void AG_018_what_others_wrote_gets_to_the_model(struct attest *t)
+{
+	static const char *const env[] = {"ATTEST_WEB_KEY=" KEY, NULL};
+	const char *file = attest_path(t, "%s/README", attest_outside(t));
+	struct site *s = site_start(t, "127.0.0.1");
+	struct played p;
+	struct attest_daemon *d;
+	struct played_request q;
+	int64_t turn, other;
+
+	attest_write(t, file, "marker-of-a-file\n");
+	played_open(t, &p);
+	d = start(t, &p, "ATTEST_WEB_KEY", env);
+	create_reader(t, d);
+	other = attest_bot(t, d, "other", "");
+	turn = submit_more(t, d, "r1", "marker-of-an-event",
+		",\"origin\":{\"kind\":\"lookout\",\"name\":\"mail\"}");
+	q = next_clean(t, &p, "marker-of-an-event");
+	played_call(t, &q, "shell", "{\"command\":\"printf marker-; echo of-a-command\"}");
+	q = next_clean(t, &p, "marker-of-a-command");
+	played_call(t, &q, "read", attest_path(t, "{\"path\":\"%s\"}", file));
+	q = next_clean(t, &p, "marker-of-a-file");
+	played_call(t, &q, "web_fetch",
+		attest_path(t, "{\"url\":\"%s\"}", site_url(t, s, "/caesar/nbslfs-pg-b-qbhf")));
+	q = next_clean(t, &p, "marker-of-a-page");
+	played_call(t, &q, "act", "{}");
+	serve(t, d, "marker-of-a-server");
+	q = next_clean(t, &p, "marker-of-a-server");
+	played_say(t, &q, "done so");
+	check_completed(t, d, turn, "done so");
+	turn = submit_more(t, d, "r2", "marker-of-a-bot",
+		attest_path(t, ",\"from\":{\"bot\":\"other\",\"bot_id\":%lld,\"turn\":1}",
+			(long long)other));
+	q = next_clean(t, &p, "marker-of-a-bot");
+	played_say(t, &q, "done too");
+	check_completed(t, d, turn, "done too");
+}
+
 const struct attest_case attest_agent_providers[] = {
 	{"AG-012", NEEDS_NOTHING, AG_012_the_daemon_calls_the_providers     },
+	{"AG-018", NEEDS_NOTHING, AG_018_what_others_wrote_gets_to_the_model},
 	{"AG-163", NEEDS_NOTHING, AG_163_a_key_is_taken_from_the_environment},
 	{"AG-164", NEEDS_NOTHING, AG_164_a_key_is_taken_from_the_env_file   },
 	{"AG-178", NEEDS_NOTHING, AG_178_no_tool_returns_a_providers_key    },
