@@ -137,11 +137,12 @@ static int64_t number(const char *text)
 
 static void say_shifted(struct site *s, int fd, const char *words)
 {
+	static const char before[] = "zabcdefghijklmnopqrstuvwxy";
 	_cleanup_(mem) char *text = xstrdup(words);
 
 	for (char *c = text; *c; c++) {
 		if (*c >= 'a' && *c <= 'z')
-			*c = *c == 'a' ? 'z' : (char)(*c - 1);
+			*c = before[*c - 'a'];
 	}
 	say_text(s, fd, text, strlen(text));
 }
